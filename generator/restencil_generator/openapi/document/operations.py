@@ -49,6 +49,8 @@ _PREFIXES: Final = {"label": ".", "matrix": ";{}="}
 """What precedes the value of a path parameter, by its style."""
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 _MOST_PARAMETERS: Final = 100
+_EMPTY: Final = ("204", "205")
+"""Statuses of responses without content, whatever the document declares for them."""
 _OPERATORS: Final = "+#./;?&*"
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _OWN_WORDS: Final = frozenset(("name", "in", "required", "allowEmptyValue", "collectionFormat", "style", "explode"))
@@ -185,7 +187,7 @@ class Operations:
         static = {name for name, _ in headers}
         parameters = [one for one in parameters if one.place != "header" or one.name not in static]
         responses = self._responses(part)
-        result, errors = self._result(responses, part.where)
+        result, errors = self._result(method, responses, part.where)
         return Operation(
             method=method,
             path=path,
@@ -417,12 +419,12 @@ class Operations:
         headers = each.value.get("headers")
         return Response(
             status=status,
-            content=None if status in ("204", "205") else content,
+            content=content,
             stream=stream,
             headers=tuple(headers) if is_table(headers) else (),
         )
 
-    def _result(self, responses: list[Response], where: Where) -> tuple[Result, tuple[Response, ...]]:
+    def _result(self, method: str, responses: list[Response], where: Where) -> tuple[Result, tuple[Response, ...]]:
         """Combine the successful responses, and return the others as errors."""
         exact = [one for one in responses if re.fullmatch(r"2\d\d", one.status)]
         success = exact or [one for one in responses if one.status == "2XX"]
@@ -435,7 +437,9 @@ class Operations:
             self._found("no-success", f"this operation has no success response; {read_as}", where)
         if not success:
             return Result(), errors
-        full = [one for one in success if one.content is not None]
+        full = [one for one in success if one.content is not None and one.status not in _EMPTY]
+        if method == "GET" and not full:  # a read without content would return nothing: the status is a mistake
+            full = [one for one in success if one.content is not None]
         headers = tuple(dict.fromkeys(name for one in success for name in one.headers))
         statuses = tuple(one.status for one in success)
         stream = next((one.stream for one in success if one.stream is not None), None)
@@ -445,7 +449,7 @@ class Operations:
         assert first.content is not None
         alike = [one.content for one in full if one.content is not None and one.content.kind == first.content.kind]
         schema = self._one_of(alike, where)
-        optional = len(full) < len(success)
+        optional = any(one.content is None or one.status in _EMPTY for one in success)
         return Result(first.content, schema, optional, stream, statuses, headers), errors
 
     def _one_of(self, contents: Iterable[Content], where: Where) -> Part | None:
