@@ -6,7 +6,7 @@ A *record* is an object in responses: the members of one object schema, or of al
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from restencil_generator.openapi.document.model import Document, Part, Schema, Where
@@ -133,7 +133,7 @@ def _made(sources: tuple[Schema, ...], members: Mapping[str, Member]) -> Record:
     return Record(sources, members, by_name)
 
 
-def overlap(one: Record, other: Record) -> bool:
-    """Return whether half of the members of the smaller record are in the other."""
-    smaller, larger = sorted((one, other), key=lambda record: len(record.members))
-    return sum(name in larger.members for name in smaller.members) * 2 >= len(smaller.members)
+def overlap(one: Record, other: Record, key: Collection[str]) -> bool:
+    """Return whether half of the members of the smaller record, besides those of the key, are in the other."""
+    smaller, larger = sorted((one.members.keys() - set(key), other.members.keys() - set(key)), key=len)
+    return len(smaller & larger) * 2 >= len(smaller)

@@ -465,7 +465,7 @@ class _Finder:
             if named.startswith(name) and not named.startswith(resource.place.thing + "_summary"):
                 return False
         entity = resource.entity
-        return self._has_key(record, entity.key) and overlap(record, entity.record)
+        return self._has_key(record, entity.key) and overlap(record, entity.record, entity.key.wires)
 
     def _has_key(self, record: Record, key: Key) -> bool:
         return all(self._has_part(record, part) for part in key.parts)
@@ -847,7 +847,7 @@ def _same_key(one: Key, other: Key) -> bool:
 def _alike(record: Record, entity: Entity) -> bool:
     """Return whether a record has many members in common with an entity, or most of them if no member is the key."""
     if entity.key.wires:
-        return any(overlap(record, each) for each in entity.records)
+        return any(overlap(record, each, entity.key.wires) for each in entity.records)
     return any(len(each.members.keys() & record.members.keys()) * 2 > len(each.members) for each in entity.records)
 
 
