@@ -30,7 +30,7 @@ class Call:
     @property
     def scope(self) -> frozenset[str]:
         """The scope of entities without a key in their records: path parameters, and the path itself."""
-        return frozenset((*self.route.parameters, self.route.unnamed))
+        return frozenset((*self.route.parameters, "/".join(self.route.segments)))
 
     @property
     def changes(self) -> bool:

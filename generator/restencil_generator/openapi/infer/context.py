@@ -149,7 +149,8 @@ class ImportContext:
         own = resource.route
         if own is not None:
             for index, name in resource.path_names.items():
-                same = call.route.texts[: index + 1] == own.texts[: index + 1]
+                texts = (call.route.texts[: index + 1], own.texts[: index + 1])
+                same = [text.lower() for text in texts[0]] == [text.lower() for text in texts[1]]
                 if not same or index >= len(call.route.parameters):
                     continue
                 misleads = listed is not None and name in listed.names.values()

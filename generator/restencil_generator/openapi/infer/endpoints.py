@@ -49,9 +49,8 @@ class Endpoints:
         self._common(endpoint, operation)
         if METHODS[name] != call.method:
             values["method"] = call.method
-        wanted = list_path(template(resource.route, resource.path_names))
-        path = self.context.path(resource, call)
-        if name in ("get_list", "push") and path != wanted:
+        item, path = template(resource.route, resource.path_names), self.context.path(resource, call)
+        if path != (list_path(item) if name in ("get_list", "push") else item):
             values["path"] = path
         self._optional(resource, endpoint)
         if name == "get_list":
@@ -222,7 +221,7 @@ class Endpoints:
         for entity in found.entities:
             if entity.name not in names or entity.home is None:
                 continue
-            home = tuple(part for part in entity.home.list.split("/") if part)
+            home = entity.home.list_segments
             if entity.scope and call.route.segments[: len(home)] != home:
                 scope = ", ".join(f"{{{part.parameter}}}" for part in entity.key.parts if part.parameter)
                 endpoint.comments[("schema",)] = f"check: taken for the {entity.name} of {scope}"

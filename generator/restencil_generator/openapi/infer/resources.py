@@ -85,7 +85,7 @@ class Entity:
         Without a member that identifies records, the same component at another path is a different record.
         """
         parameters = frozenset(part.parameter for part in self.key.parts if part.parameter)
-        return parameters if self.key.wires or self.home is None else parameters | {self.home.unnamed}
+        return parameters if self.key.wires or self.home is None else parameters | {"/".join(self.home.segments)}
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -143,7 +143,7 @@ class Resource:
     def item_call(self) -> Call:
         """An operation of its own path: without `get`, the first member may be the list."""
         calls = list(self.members.values())
-        return next((call for call in calls if call.route.unnamed == (self.route and self.route.unnamed)), calls[0])
+        return next((call for call in calls if call.route.segments == (self.route and self.route.segments)), calls[0])
 
     @property
     def lists_objects(self) -> bool:
@@ -153,9 +153,7 @@ class Resource:
     @property
     def list_segments(self) -> tuple[str, ...]:
         """The segments of its list's path."""
-        if self.kind != "item" or self.route is None:
-            return ()
-        return tuple(part for part in self.route.list.split("/") if part)
+        return () if self.kind != "item" or self.route is None else self.route.list_segments
 
 
 @dataclasses.dataclass(slots=True)
@@ -236,14 +234,6 @@ def _one_key_each(candidates: list[_Candidate], shapes: Shapes) -> None:
             candidate.key = best
 
 
-def _list_calls(paths: Mapping[str, dict[str, Call]], found: Route) -> dict[str, Call]:
-    """Return the operations of the list of an item."""
-    for path in (found.list, found.list.rstrip("/"), f"{found.list}/"):
-        if path in paths and path.strip("/"):
-            return paths[path]
-    return {}
-
-
 class _Finder:
     def __init__(self, document: Document, shapes: Shapes) -> None:
         self.document = document
@@ -252,16 +242,12 @@ class _Finder:
         self.layout = ResponseLayout(shapes, self.keys)
         self.calls = [Call(operation, route(operation.path)) for operation in document.operations]
         self.selection = Selection(self.calls, self.layout, shapes)
-        self.paths: dict[str, dict[str, Call]] = {}
-        self.free: list[Call] = []
-        self.routes: dict[str, Route] = {}
+        self.paths: dict[tuple[str, ...], dict[str, Call]] = {}
+        """The operations of each path by method; others with the same method become added endpoints."""
         for call in self.calls:
-            at = self.paths.setdefault(call.route.unnamed, {})
-            if call.operation.query or call.method in at:
-                self.free.append(call)
-            else:
-                at[call.method] = call
-                self.routes.setdefault(call.route.unnamed, call.route)
+            if not call.operation.query:
+                self.paths.setdefault(call.route.segments, {}).setdefault(call.method, call)
+        self.routes = {at: calls.get("GET", next(iter(calls.values()))).route for at, calls in self.paths.items()}
         self.found = Found(self, [], [], {})
         self.used: set[Call] = set()
         self.by_segments: dict[tuple[str, ...], Resource] = {}
@@ -272,32 +258,31 @@ class _Finder:
 
     def find(self) -> Found:
         candidates: list[_Candidate] = []
-        for unnamed, found in self.routes.items():
+        for found in self.routes.values():
             if found.is_item:
-                self._contained(unnamed, functools.partial(self._candidate, unnamed, found, candidates))
+                self._contained(found, functools.partial(self._candidate, found, candidates))
         _one_key_each(candidates, self.shapes)
         for candidate in candidates:
-            self._contained(candidate.route.unnamed, functools.partial(self._item, candidate))
+            self._contained(candidate.route, functools.partial(self._item, candidate))
         self.lists = {resource.list_segments for resource in self.found.resources}
-        for unnamed, found in self.routes.items():
-            self._contained(unnamed, functools.partial(self._singleton, unnamed, found))
+        for found in self.routes.values():
+            self._contained(found, functools.partial(self._singleton, found))
         _separate_relations(self)
         _doubt_versions(self.found.resources, self.shapes)
         _doubt_components(self.found.resources, self.shapes)
         self._rest()
         return self.found
 
-    def _contained(self, unnamed: str, find: Callable[[], None]) -> None:
+    def _contained(self, found: Route, find: Callable[[], None]) -> None:
         """Analyze one path; if that fails, its operations become endpoints of groups."""
-        operation = next(iter(self.paths[unnamed].values())).operation
+        operation = next(iter(self.paths[found.segments].values())).operation
         contained(self.document.findings.append, f"the path {quoted(operation.key)}", operation.where, find, None)
 
     # ----------------------------------------------------------------------------------------------------------- items
 
-    def _candidate(self, unnamed: str, found: Route, candidates: list[_Candidate]) -> None:
+    def _candidate(self, found: Route, candidates: list[_Candidate]) -> None:
         """Add an item to the candidates if its records have a key."""
-        at = self.paths[unnamed]
-        listed = _list_calls(self.paths, found)
+        at, listed = self.paths[found.segments], self._listed(found)
         get, get_list = at.get("GET"), listed.get("GET")
         place = _place(found)
         mutates = any(method in at for method in MUTATIONS)
@@ -328,15 +313,19 @@ class _Finder:
         if candidate.is_lookup:
             self.lookups[found.segments] = candidate
             return
-        at = {method: call for method, call in self.paths[found.unnamed].items() if call not in self.used}
+        at = {method: call for method, call in self.paths[found.segments].items() if call not in self.used}
         resource = Resource("item", found, found.path, place=place, envelope=one.path, check=one.check)
         resource.key = candidate.own_key
         get = at.get("GET")
         if get is None:
             resource.envelope = ()
         self._entity(resource, dataclasses.replace(one, key=candidate.key))
-        self._members(resource, at, _list_calls(self.paths, found), candidate.many)
+        self._members(resource, at, self._listed(found), candidate.many)
         self.found.resources.append(resource)
+
+    def _listed(self, found: Route) -> Mapping[str, Call]:
+        """Return the operations of the list of an item; the root is no list."""
+        return self.paths.get(found.list_segments, {}) if found.list_segments else {}
 
     def _many(self, call: Call, place: Place, get: Call | None) -> Many | None:
         """Return the list of a resource: of the records that its GET returns, else one whose items may have a key."""
@@ -580,8 +569,8 @@ class _Finder:
 
     # ------------------------------------------------------------------------------------------------------ singletons
 
-    def _singleton(self, unnamed: str, found: Route) -> None:
-        at = {method: call for method, call in self.paths[unnamed].items() if call not in self.used}
+    def _singleton(self, found: Route) -> None:
+        at = {method: call for method, call in self.paths[found.segments].items() if call not in self.used}
         get = at.get("GET")
         if get is None or found.texts[-1] in ("", "/") or not found.segments or "{}" in found.segments[-1]:
             return
@@ -595,7 +584,7 @@ class _Finder:
         if known is None and not mutates:
             return
         place = Place(
-            found.parameters[-1] if found.parameters else "", found.parameters, singular(snake_case(found.segments[-1]))
+            found.parameters[-1] if found.parameters else "", found.parameters, singular(snake_case(found.parts[-1]))
         )
         resource = Resource("singleton", found, found.path, place=place)
         if known is not None:
@@ -824,7 +813,7 @@ def _fewest_parents(finder: _Finder) -> dict[Entity, int]:
 
 
 def _place(found: Route) -> Place:
-    literals = [part for part in found.list.split("/") if part and "{}" not in part]
+    literals = [part for part in found.list_parts if "{}" not in part]
     thing = literals[-1].partition(".")[0] if literals else ""
     return Place(found.parameters[-1], found.parameters[:-1], singular(snake_case(thing, "")))
 
@@ -837,7 +826,7 @@ def _is_shared(entity: Entity, resource: Resource) -> bool:
     """
     if entity.home is None or resource.route is None or not any(part.parameter for part in entity.key.parts):
         return True
-    return entity.home.list == resource.route.list
+    return entity.home.list_segments == resource.route.list_segments
 
 
 def _same_key(one: Key, other: Key) -> bool:
@@ -853,7 +842,7 @@ def _alike(record: Record, entity: Entity) -> bool:
 
 def _group(call: Call) -> tuple[str, str]:
     """Return the reason why a call is in a group, in words, and the name of the group."""
-    last = call.route.segments[-1] if call.route.segments else ""
+    last = call.route.parts[-1] if call.route.parts else ""
     if "." in last.strip(".") and "{" not in last:
         head = last.rpartition(".")[0]
         return f"the path {head}.…", snake_case(head)

@@ -26,20 +26,23 @@ class Route:
     path: str
     texts: tuple[str, ...]
     parameters: tuple[str, ...]
-    unnamed: str
-    """The path with unnamed parameters, so that equivalent paths are equal."""
-    segments: tuple[str, ...]
+    parts: tuple[str, ...]
     """The parts between slashes, with unnamed parameters."""
+
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """The parts as they are compared: paths that differ only in case, a slash or names of parameters are equal."""
+        return tuple(map(str.lower, self.parts))
 
     @property
     def literals(self) -> tuple[str, ...]:
         """The segments without parameters and versions."""
-        return tuple(part for part in self.segments if "{}" not in part and not VERSION.match(part))
+        return tuple(part for part in self.parts if "{}" not in part and not VERSION.match(part))
 
     @property
     def version(self) -> str:
         """The segment with the version, or an empty string."""
-        return next((part for part in self.segments if "{}" not in part and VERSION.match(part)), "")
+        return next((part for part in self.parts if "{}" not in part and VERSION.match(part)), "")
 
     @property
     def is_item(self) -> bool:
@@ -49,19 +52,24 @@ class Route:
         return self.texts[-2].endswith("/") and "/" not in self.texts[-1].rstrip("/")
 
     @property
-    def list(self) -> str:
-        """The unnamed path of the list of an item: without the last parameter, with its suffix."""
-        before = "{}".join(self.texts[:-1])
-        suffix = self.texts[-1]
-        return before if suffix == "/" else before.rstrip("/") + suffix
+    def list_parts(self) -> tuple[str, ...]:
+        """The parts of the list of an item: without the last parameter, with its suffix."""
+        return _split("{}".join(self.texts[:-1]).rstrip("/") + self.texts[-1])
+
+    @property
+    def list_segments(self) -> tuple[str, ...]:
+        """The parts of the list of an item as they are compared."""
+        return tuple(map(str.lower, self.list_parts))
 
 
 def route(path: str) -> Route:
     """Return the route of a path."""
     parts = _PARAMETER.split(path)
-    unnamed = "{}".join(parts[::2])
-    segments = tuple(part for part in unnamed.split("/") if part)
-    return Route(path, tuple(parts[::2]), tuple(parts[1::2]), unnamed, segments)
+    return Route(path, tuple(parts[::2]), tuple(parts[1::2]), _split("{}".join(parts[::2])))
+
+
+def _split(path: str) -> tuple[str, ...]:
+    return tuple(part for part in path.split("/") if part)
 
 
 def parents(segments: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -107,8 +107,8 @@ def _literal_names(resource: Resource, shared: int) -> list[str]:
 def _literals(resource: Resource) -> list[str]:
     """Return the literal segments of a resource's path, or of its list's path, without versions."""
     assert resource.route is not None
-    segments = resource.list_segments if resource.kind == "item" else resource.route.segments
-    kept = [part.partition(".")[0] or part for part in segments if "{}" not in part and not VERSION.match(part)]
+    parts = resource.route.list_parts if resource.kind == "item" else resource.route.parts
+    kept = [part.partition(".")[0] or part for part in parts if "{}" not in part and not VERSION.match(part)]
     return [part for part in kept if snake_case(part, "")]
 
 
@@ -162,7 +162,7 @@ def _spelled(group: list[Resource], name: str) -> dict[Resource, str]:
     found: dict[Resource, str] = {}
     for each in group:
         assert each.route is not None
-        literals = [part for part in each.route.segments if "{}" not in part]
+        literals = [part for part in each.route.parts if "{}" not in part]
         found[each] = "_".join(spelled(part) for part in literals) or name
     if len(set(found.values())) < len(found):
         found = {each: spelled(each.identity) for each in group}
@@ -208,15 +208,15 @@ def identity_of(call: Call, *, stream: bool = False) -> str:
 
 def base_name(call: Call, resource: Resource, operation_ids: set[str]) -> str:
     """Return the preferred name of an endpoint."""
-    segments = call.route.segments
-    last = segments[-1] if segments else ""
+    parts = call.route.parts
+    last = parts[-1] if parts else ""
     dotted = "." in last.strip(".") and "{" not in last and not re.search(r"\.(json|xml|csv|txt|html)$", last)
     operation_id = call.operation.operation_id
     if dotted and resource.kind == "group":
         return snake_case(last.rpartition(".")[2])
     if operation_id and operation_id in operation_ids:
         return _without_resource(_cleaned(operation_id, call), resource)
-    literals = [part for part in segments if "{}" not in part and not VERSION.match(part) and snake_case(part, "")]
+    literals = [part for part in parts if "{}" not in part and not VERSION.match(part) and snake_case(part, "")]
     tail = last.partition("{}")[2].strip(":/") if "{}" in last else ""
     if tail and snake_case(tail, ""):
         return snake_case(tail)
