@@ -9,6 +9,7 @@ from ..base.calls import refuse_header, refuse_parameter
 from ..base.transport import has_scheme, joined, origin_of, origin_text
 from ..base.values import described, is_mapping
 from ..schema.record import to_wire
+from .bodies import refuse_nesting
 from .call_options import overlaid
 from .options import is_method
 from .path import search_string
@@ -106,4 +107,8 @@ def check_query(query: object, credentials: Collection[str]) -> Mapping[str, Any
         raise TypeError(f"the query of a request is {described(query)}; expected a mapping of query parameters")
     for name in query:
         refuse_parameter(name, "a request", credentials)
-    return {name: to_wire(value) for name, value in query.items()}
+    try:
+        return {name: to_wire(value) for name, value in query.items()}
+    except RecursionError:
+        refuse_nesting("the query of a request", query)
+        raise

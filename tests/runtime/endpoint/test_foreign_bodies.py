@@ -461,6 +461,8 @@ def test_body_shape_query_that_contains_itself_is_reported_with_its_place() -> N
         search.url(ids=ids)
     with pytest.raises(ValueError, match=r"the query of endpoint 'tasks.search' contains itself at 'ids\[1\]'"):
         search.url({"ids": ids})
+    with Controller() as desk, pytest.raises(ValueError, match=r"the query of a request contains itself at 'ids\[1\]'"):
+        desk.request("GET", "https://a.example/tasks", query={"ids": ids})
 
 
 def test_body_shape_body_that_is_too_deep_is_reported_with_its_depth() -> None:
