@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from ..base.values import described, is_items, is_mapping, scalar_text, text_of
+from ..base.values import described, is_items, is_mapping, scalar_text
 from .path import pair_of, search_text
 
 STYLES: Final = ("comma", "space", "pipe", "repeat", "brackets", "deep", "form", "json")
@@ -144,8 +144,15 @@ def json_text(value: object) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=text_of
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_json_scalar
     )
+
+
+def _json_scalar(value: object) -> str:
+    text = scalar_text(value)
+    if text is None:
+        raise TypeError(f"a query parameter in the style 'json' contains {described(value)}, which has no JSON form")
+    return text
 
 
 def _without_none(value: object) -> object:

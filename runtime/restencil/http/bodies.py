@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from ..base.bodies import BodyStart, Form, Multipart, is_file
 from ..base.json_text import encode_json
-from ..base.values import TUPLE, described, is_list, is_mapping, is_sequence, scalar_text, text_of
+from ..base.values import TUPLE, described, is_list, is_mapping, is_sequence, scalar_text
 
 if TYPE_CHECKING:
     from .library import AnyClient, Library, RawRequest
@@ -78,10 +78,15 @@ def _form_fields(form: Form) -> list[tuple[str, str]]:
     return fields
 
 
+def _text_or_same(value: object) -> object:
+    text = scalar_text(value)
+    return value if text is None else text
+
+
 def _json_part(name: str, value: object) -> bytes:
     """Encode an object as the JSON of a multipart part."""
     try:
-        return encode_json(value, text_of).encode()
+        return encode_json(value, _text_or_same).encode()
     except (TypeError, ValueError) as error:
         raise type(error)(f"multipart field {name!r} cannot be sent as JSON: {error}") from error
 

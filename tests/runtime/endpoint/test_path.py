@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restencil import HeaderParam, MissingParameterError, PathTemplateError, RestEndpoint
+from restencil import HeaderParam, MissingParameterError, Multipart, PathTemplateError, RestEndpoint
 from restencil.endpoint.path import path_template
+from restencil.http.bodies import encode_body
 
 
 class Shade(enum.Enum):
@@ -60,6 +61,12 @@ def test_path_objects_without_a_string_of_their_own_are_rejected(value: Any) -> 
             endpoint.request_url(endpoint.bind_args((), {where: value}))
         with pytest.raises(TypeError, match=rf"{where}' .*is a list|contains an? |is an? {type(value).__name__}"):
             endpoint.request_url(endpoint.bind_args((), {where: [value]}))
+    with pytest.raises(TypeError, match=rf"style 'json' contains an? {type(value).__name__}, which has no JSON form"):
+        RestEndpoint(path="/a", search_styles={"q": "json"}).url({"q": {"a": [value]}})
+    with pytest.raises(
+        TypeError, match=rf"field 'q' cannot be sent as JSON: an? {type(value).__name__} has no JSON form"
+    ):
+        encode_body(Multipart({"q": {"a": value}}), asynchronous=False)
 
 
 @given(st.text(alphabet="ab/:?\\.-(_1", max_size=12))
