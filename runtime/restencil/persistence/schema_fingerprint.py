@@ -252,11 +252,11 @@ class SchemaRegistry:
 
     def keeps_result(self, key: str, rules: Rules) -> bool:
         """Whether the result of an endpoint is stored under a key."""
-        return bool(rules.persistence.persist) and self.keeps_marks(key, rules)
+        return bool(rules.persistence.persist) and not rules.side_effect and self.keeps_key(key)
 
     def keeps_marks(self, key: str, rules: Rules) -> bool:
-        """Whether the marks of the result of an endpoint are stored, also if the result is not."""
-        return not rules.side_effect and self.keeps_key(key)
+        """Whether marks that the result of an endpoint depends on are stored; endpoints written by hand set none."""
+        return self.keeps_result(key, rules) or (rules.strict and not rules.side_effect and self.keeps_key(key))
 
     def keeps_table(self, table: str) -> bool:
         """Whether rows of a table are stored; of lists, whether all of their items are."""
