@@ -340,20 +340,16 @@ class Task(Entity):
 
 class Tasks(restencil.Resource[ControllerType], path="/tasks/:id", schema=Task, strict=True, body=Task):
     @rest(method="PUT", path="/tasks/:id")
-    def update(self, *, id: int, body: Any) -> Task:
-        raise NotImplementedError
+    def update(self, *, id: int, body: Any) -> Any: ...
 
     @rest(method="POST", path="/tasks/move", body=[Point], schema=None)
-    def move(self, *, body: Sequence[Any]) -> Any:
-        raise NotImplementedError
+    def move(self, *, body: Sequence[Any]) -> Any: ...
 
     @rest(method="POST", path="/tasks/marks", body=schema.Values(Point), schema=None)
-    def mark(self, *, body: Any) -> Any:
-        raise NotImplementedError
+    def mark(self, *, body: Any) -> Any: ...
 
     @rest(method="POST", path="/tasks/free", body=dict, schema=None)
-    def free(self, *, body: Any) -> Any:
-        raise NotImplementedError
+    def free(self, *, body: Any) -> Any: ...
 
 
 def responding(sent: list[bytes]) -> httpx.MockTransport:
