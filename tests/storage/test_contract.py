@@ -171,10 +171,8 @@ class Wrong(MemoryStorage):
         return lambda *args: cls.instead(right, *args)
 
 
-def _forgets_tables(
-    right: Any, cells: Any, keys: Any = (), index: Any = (), tables: Any = (), marks: Any = ()
-) -> Loaded:
-    found: Loaded = right(cells, keys, index, tables, marks)
+def _forgets_tables(right: Any, *places: Any) -> Loaded:
+    found: Loaded = right(*places)
     return found._replace(tables={})
 
 

@@ -110,9 +110,7 @@ def test_items_by_name_change_by_name_shows_at_once() -> None:
 @pytest.mark.parametrize(
     ("member", "body"), [("update", {"body": BODY}), ("partial_update", {"body": BODY}), ("delete", {})]
 )
-def test_items_by_name_change_of_what_get_never_gave_shows_nothing_before_its_response(
-    member: str, body: dict[str, Any]
-) -> None:
+def test_items_by_name_change_of_the_unknown_shows_nothing_before_a_response(member: str, body: dict[str, Any]) -> None:
     """Nobody knows which record it is, so nothing is expected of the change, and that is no error."""
     cluster = Cluster(Answer(json=WEB))
     with closing(controller(cluster)) as news:

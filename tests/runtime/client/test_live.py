@@ -130,9 +130,7 @@ def test_live_time_that_passes_while_a_read_is_held_starts_no_fetch_but_revalida
         assert server.asked == 2
 
 
-def test_live_state_starts_the_fetch_of_a_read_and_waits_for_nothing(
-    controller: Any, clock: FakeClock, server: Server
-) -> None:
+def test_live_state_starts_a_fetch_and_waits_for_nothing(controller: Any, clock: FakeClock, server: Server) -> None:
     with controller.live(Users.get, id="1") as live:
         state = live.state
         assert (state.data, state.loading) == (None, True)
@@ -162,9 +160,7 @@ def test_live_close_from_elsewhere_ends_the_iteration(controller: Any, clock: Fa
     assert task.result() == ["n1"]
 
 
-def test_live_read_that_is_dropped_unsubscribes_with_the_next_change(
-    controller: Any, clock: FakeClock, server: Server
-) -> None:
+def test_live_read_that_is_dropped_unsubscribes_at_a_change(controller: Any, clock: FakeClock, server: Server) -> None:
     live = controller.live(Polled, id="1")
     next(live)
     del live
@@ -264,16 +260,16 @@ class PollingWorld(World):
 
 
 @pytest.fixture
-def make_polling(asynchronous: bool) -> Iterator[Callable[..., PollingWorld]]:
+def polling(asynchronous: bool) -> Iterator[Callable[..., PollingWorld]]:
     with worlds(partial(PollingWorld, asynchronous)) as made:
         yield made
 
 
 def test_polling_offline_stops_and_online_starts_as_a_first_fetch_does(
-    make_polling: Callable[..., PollingWorld],
+    polling: Callable[..., PollingWorld],
 ) -> None:
     network = Network()
-    world = make_polling(network=network)
+    world = polling(network=network)
     world.subscribe()
     assert world.run(1500) == [0, 1000]
     network.turn(online=False)
@@ -286,9 +282,9 @@ def test_polling_offline_stops_and_online_starts_as_a_first_fetch_does(
     assert world.run(1000) == [7200, 8200]
 
 
-def test_polling_subscription_made_offline_waits_for_the_network(make_polling: Callable[..., PollingWorld]) -> None:
+def test_polling_subscription_made_offline_waits_for_the_network(polling: Callable[..., PollingWorld]) -> None:
     network = Network(online=False)
-    world = make_polling(network=network)
+    world = polling(network=network)
     world.subscribe()
     assert world.run(5000) == []
     network.turn(online=True)
@@ -298,18 +294,18 @@ def test_polling_subscription_made_offline_waits_for_the_network(make_polling: C
 
 
 def test_polling_subscribing_without_a_frequency_warns_and_does_nothing(
-    make_polling: Callable[..., PollingWorld], caplog: pytest.LogCaptureFixture
+    polling: Callable[..., PollingWorld], caplog: pytest.LogCaptureFixture
 ) -> None:
-    world = make_polling()
+    world = polling()
     world.subscribe(Users.get)
     assert "GET /users/1 has no poll_frequency; subscribing to it does nothing" in caplog.text
     assert world.run(5000) == []
 
 
 def test_polling_unsubscribing_something_unknown_is_logged(
-    make_polling: Callable[..., PollingWorld], caplog: pytest.LogCaptureFixture
+    polling: Callable[..., PollingWorld], caplog: pytest.LogCaptureFixture
 ) -> None:
-    world = make_polling()
+    world = polling()
     world.unsubscribe()
     assert "GET /users/1 is not subscribed; nothing to unsubscribe" in caplog.text
     world.subscribe()

@@ -188,9 +188,7 @@ def test_network_caller_cancelled_before_its_request_began_leaves_nothing_pendin
 
 @pytest.mark.network
 @pytest.mark.parametrize("reads", [300, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_network_hundreds_of_cancelled_reads_leave_the_pool_usable_and_nothing_pending(
-    loopback: str, reads: int
-) -> None:
+def test_network_many_cancelled_reads_leave_the_pool_usable_and_nothing_pending(loopback: str, reads: int) -> None:
     async def main() -> None:
         users = Users.get.extend(url_prefix=loopback)
         async with httpx.AsyncClient(limits=httpx.Limits(max_connections=20), timeout=PATIENCE) as client:
@@ -431,7 +429,7 @@ def test_network_idempotency_key_of_the_user_s_own_stays(name: str) -> None:
     assert [request.headers["idempotency-key"] for request in flaky.server.requests] == ["mine", "mine"]
 
 
-def test_network_what_was_answered_by_hand_while_a_retry_waited_is_neither_sent_nor_written_again(
+def test_network_what_was_answered_by_hand_while_a_retry_waited_is_neither_sent_nor_written(
     asynchronous: bool,
 ) -> None:
     """The response by hand is the outcome, and its times stay."""
@@ -500,9 +498,7 @@ def test_network_retries_reject_numbers_that_make_no_sense(kind: Any, wrong: dic
         (-1, ValueError, "retries is -1; expected 0 for no retries, or more"),
     ],
 )
-def test_network_retries_of_a_client_are_checked_when_it_is_created(
-    retries: Any, kind: type[Exception], message: str
-) -> None:
+def test_network_retries_of_a_client_are_checked_at_once(retries: Any, kind: type[Exception], message: str) -> None:
     """A wrong value is an error of the constructor, not of the first request."""
     with pytest.raises(kind) as caught:
         Controller(retries=retries)

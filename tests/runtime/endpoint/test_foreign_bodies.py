@@ -384,9 +384,7 @@ def called(world: str, member: str, sent: list[bytes], **arguments: Any) -> Any:
         ("move", [{"x": 1}, 5], r"has an int at \[1\]; expected an object: pass a dict"),
     ],
 )
-def test_body_shape_that_is_not_the_declared_one_is_a_type_error(
-    world: str, member: str, body: Any, message: str
-) -> None:
+def test_body_shape_that_is_not_declared_is_a_type_error(world: str, member: str, body: Any, message: str) -> None:
     """Nothing is sent, and the message names the endpoint, what was found and what to give."""
     sent: list[bytes] = []
     arguments = {"id": 1, "body": body} if member == "update" else {"body": body}
