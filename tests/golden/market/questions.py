@@ -57,6 +57,7 @@ class Questions(
         method="GET",
         path="/offers/:offer/questions",
         push=_push,
+        unshift=None,
         exact_filters=("offer",),
     )
     def get_list(self, *, offer: int) -> Sequence[Question]:
@@ -64,24 +65,3 @@ class Questions(
         ...
 
     create = restencil.push_of(get_list)
-
-    @restencil.rest(method="PUT", path="/offers/:offer/questions/:number")
-    def update(self, *, offer: int, number: int, body: QuestionBody) -> Question:
-        """`PUT /offers/:offer/questions/:number`"""
-        ...
-
-    @restencil.rest(method="PATCH", path="/offers/:offer/questions/:number")
-    def partial_update(
-        self,
-        *,
-        offer: int,
-        number: int,
-        body: QuestionBody,
-    ) -> Question:
-        """`PATCH /offers/:offer/questions/:number`"""
-        ...
-
-    @restencil.rest(method="DELETE", path="/offers/:offer/questions/:number")
-    def delete(self, *, offer: int, number: int) -> Question | None:
-        """`DELETE /offers/:offer/questions/:number`"""
-        ...

@@ -50,7 +50,7 @@ class Sellers(
 
     def _push(self, *, body: SellerBody) -> Seller: ...
 
-    @restencil.rest_list(method="GET", path="/sellers", push=_push)
+    @restencil.rest_list(method="GET", path="/sellers", push=_push, unshift=None)
     def get_list(self) -> Sequence[Seller]:
         """`GET /sellers`"""
         ...
@@ -60,14 +60,4 @@ class Sellers(
     @restencil.rest(method="PUT", path="/sellers/:id", concurrency={"etag": "required"})
     def update(self, *, id: int, body: SellerBody) -> Seller:
         """`PUT /sellers/:id`"""
-        ...
-
-    @restencil.rest(method="PATCH", path="/sellers/:id")
-    def partial_update(self, *, id: int, body: SellerBody) -> Seller:
-        """`PATCH /sellers/:id`"""
-        ...
-
-    @restencil.rest(method="DELETE", path="/sellers/:id")
-    def delete(self, *, id: int) -> Seller | None:
-        """`DELETE /sellers/:id`"""
         ...
