@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.openapi.documents import read_tree
+from tests.openapi.documents import document, read_tree
 
 from restencil_generator.openapi.infer.build import Made, make
 from restencil_generator.openapi.infer.previous_choices import NOTHING, PreviousChoices
@@ -63,16 +63,9 @@ def made(
                 *({"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in declared),
                 *each["parameters"],
             ]
-    document = {
-        "openapi": "3.1.0",
-        "info": {"title": "Small", "version": "1"},
-        "servers": [{"url": "https://small.example"}],
-        "paths": paths,
-        "components": {"schemas": schemas or {}},
-        **more,
-    }
+    own = {"info": {"title": "Small", "version": "1"}, "servers": [{"url": "https://small.example"}], **more}
     with tempfile.TemporaryDirectory() as folder:
-        return make(read_tree(document, Path(folder)), options, "small", last)
+        return make(read_tree(document(paths, schemas) | own, Path(folder)), options, "small", last)
 
 
 def spec(paths: Mapping[str, Mapping[str, Any]], schemas: Mapping[str, Any] | None = None, **more: Any) -> Any:
@@ -80,9 +73,6 @@ def spec(paths: Mapping[str, Mapping[str, Any]], schemas: Mapping[str, Any] | No
     result = made(paths, schemas, **more)
     assert [each.message for each in result.document.findings if each.code == "import-mistake"] == []
     return result.tree.value
-
-
-ITEM = record("id", "done", id="integer", done="boolean", state={"type": "string", "enum": ["open", "closed"]})
 
 
 def whole(result: Made) -> Any:
