@@ -133,7 +133,7 @@ class Console:
 
     def up_to_date(self, made: Made) -> None:
         """Print that a package is up to date."""
-        self.say(f"{made.directory}: {self.style('up to date', 'green')} ({files(made.count)})")
+        self.say(f"{made.directory}: {self.style('up to date', 'green')} ({made.count} files)")
 
     @contextlib.contextmanager
     def steps(self) -> Generator[Step]:
@@ -161,10 +161,6 @@ class Console:
 
 def colours(stream: IO[str]) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR")
-
-
-def files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count} files"
 
 
 def open_streams() -> None:

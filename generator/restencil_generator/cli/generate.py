@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from restencil_generator.cli.console import Console, Exit, files
+from restencil_generator.cli.console import Console, Exit
 from restencil_generator.cli.options import PATH, command, diff_option, format_option, specs_and_packages
 from restencil_generator.exceptions import Failure
 
@@ -165,7 +165,7 @@ def check(console: Console, project: Callable[[], Project], diff: bool) -> Exit:
         differences = found[one.directory]
         if console.form == "text" and differences:
             console.say(
-                f"{one.directory}: {len(differences)} of {files(one.count)} differ from {one.source}; "
+                f"{one.directory}: {len(differences)} of {one.count} files differ from {one.source}; "
                 f"{remedy(differences, selected.arguments)}"
             )
         elif console.form == "text":

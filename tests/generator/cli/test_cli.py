@@ -133,10 +133,8 @@ def test_cli_two_specs_of_one_package_are_a_mistake(cache: Path) -> None:
     restencil("generate", BLOG)
     shutil.copy(BLOG, "specs/copy.yaml")
     for command in ("generate", "check"):
-        assert (
-            "the package 'blog' is also the package of specs/blog.yaml"
-            in restencil(command, BLOG, "specs/copy.yaml", code=2).err
-        )
+        said = restencil(command, BLOG, "specs/copy.yaml", code=2).err
+        assert "the package 'blog' is also the package of specs/blog.yaml" in said
 
 
 @with_and_without_cache
@@ -152,9 +150,8 @@ def test_cli_spec_named_twice_counts_once(command: str, cache: Path) -> None:
 def test_cli_out_below_a_file_is_said_to_be_one(command: str, out: str) -> None:
     """A file where `--out` needs a folder: no package can be written there, for `generate` and for `check`."""
     Path("taken").write_text("a file")
-    assert (
-        "taken is a file; the package 'blog' needs a folder there" in restencil(command, BLOG, "--out", out, code=2).err
-    )
+    said = restencil(command, BLOG, "--out", out, code=2).err
+    assert "taken is a file; the package 'blog' needs a folder there" in said
 
 
 def test_cli_closed_streams_change_no_exit_code() -> None:
@@ -192,10 +189,8 @@ def test_cli_check_says_yes_and_no() -> None:
     )
     POSTS.write_text(original)
     Path(BLOG).write_text(SPEC.replace("title", "headline"))
-    assert (
-        "blog/posts.py: spec changed: the spec changed after the file was generated\n"
-        in restencil("check", BLOG, code=1).out
-    )
+    said = restencil("check", BLOG, code=1).out
+    assert "blog/posts.py: spec changed: the spec changed after the file was generated\n" in said
 
 
 def test_cli_check_says_which_files_are_missing_or_left_over() -> None:
@@ -206,6 +201,7 @@ def test_cli_check_says_which_files_are_missing_or_left_over() -> None:
     shown = restencil("check", BLOG, code=1).out
     assert "blog/_client.py: missing: the package needs this file, and it does not exist\n" in shown
     assert "blog/posts.py: orphan: the spec no longer contains what this file was generated for\n" in shown
+    assert restencil("generate", BLOG).out == "blog: 4 written, 1 removed, 1 unchanged\n"
 
 
 def test_cli_check_advises_the_command_that_writes_what_it_looked_at() -> None:
@@ -217,6 +213,15 @@ def test_cli_check_advises_the_command_that_writes_what_it_looked_at() -> None:
     assert f"; {advice} them\n" in restencil("check", *selected, code=1).out
     problems = restencil("check", *selected, "--format", "json", code=1).document["problems"]
     assert {one["hint"] for one in problems} == {f"{advice} it"}
+
+
+def test_cli_check_leaves_no_file_out_of_a_document() -> None:
+    """However many differ; people are shown as many as they can read."""
+    resource = SPEC.splitlines()[-1]
+    more = (resource.replace("post", f"post{n}").replace("Post", f"Post{n}") for n in range(60))
+    Path(BLOG).write_text("\n".join([SPEC, *more]))
+    found = restencil("check", BLOG, "--format", "json", code=1).document
+    assert (found["total"], found["omitted"], len(found["problems"])) == (65, 0, 65)
 
 
 def test_cli_renamed_spec_changes_each_header() -> None:
@@ -320,10 +325,8 @@ def test_cli_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
 @pytest.mark.parametrize("other", ["--dry-run", "--diff"])
 def test_cli_watch_does_not_go_with_dry_run(other: str) -> None:
     """Options that contradict each other are a usage error."""
-    assert (
-        "--watch writes packages; it cannot be combined with --dry-run or --diff"
-        in restencil("generate", BLOG, "--watch", other, code=2).err
-    )
+    said = restencil("generate", BLOG, "--watch", other, code=2).err
+    assert "--watch writes packages; it cannot be combined with --dry-run or --diff" in said
 
 
 # -------------------------------------------------------------------------------------------------------- configuration
