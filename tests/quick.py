@@ -13,48 +13,32 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 
+
+def _files(folder: str, names: str) -> tuple[str, ...]:
+    return tuple(f"tests/{folder}/test_{name}.py" for name in names.split())
+
+
+_RUNTIME: Final = "runtime/restencil"
+_GENERATOR: Final = "generator/restencil_generator"
+
 TESTS_OF: Final[dict[str, tuple[str, ...]]] = {
-    "runtime/restencil": ("tests/runtime/base/test_import.py", "tests/runtime/base/test_errors.py"),
-    "runtime/restencil/base": ("tests/runtime/base",),
-    "runtime/restencil/cache": (  # the cases of freshness: its random programs take longer
-        "tests/runtime/cache",
-        "tests/freshness/test_changes.py",
-        "tests/freshness/test_records.py",
-        "tests/freshness/test_sequence.py",
-        "tests/freshness/test_values.py",
-    ),
-    "runtime/restencil/client": ("tests/runtime/client",),
-    "runtime/restencil/endpoint": ("tests/runtime/endpoint",),
-    "runtime/restencil/http": ("tests/runtime/http",),
-    "runtime/restencil/persistence": (  # not what waits for processes and servers
-        "tests/storage/test_dump.py",
-        "tests/storage/test_endings.py",
-        "tests/storage/test_evictions.py",
-        "tests/storage/test_following.py",
-        "tests/storage/test_leases.py",
-        "tests/storage/test_reading.py",
-        "tests/storage/test_rows.py",
-        "tests/storage/test_writing.py",
-    ),
-    "runtime/restencil/schema": ("tests/runtime/schema", "tests/runtime/cache/test_list_membership.py"),
-    "runtime/restencil/storage": (
-        "tests/storage/test_contract.py",
-        "tests/storage/test_sqlite.py",
-        "tests/storage/test_valkey.py",
-    ),
-    "runtime/restencil/testing": ("tests/runtime/testing",),
-    "generator/restencil_generator": ("tests/generator/test_api.py", "tests/generator/cli/test_cli.py"),
-    "generator/restencil_generator/cache_inspect": ("tests/generator/cli/test_cache_command.py",),
-    "generator/restencil_generator/cli": ("tests/generator/cli",),
-    "generator/restencil_generator/codegen": ("tests/generator/codegen",),
-    "generator/restencil_generator/diagnostics": ("tests/generator/diagnostics",),
-    "generator/restencil_generator/diff": ("tests/generator/diff",),
-    "generator/restencil_generator/lint": ("tests/generator/lint", "tests/generator/spec/test_check_mistakes.py"),
-    "generator/restencil_generator/mock": ("tests/generator/mock",),
-    "generator/restencil_generator/openapi": ("tests/openapi", "tests/generator/export"),
-    "generator/restencil_generator/output": ("tests/generator/output",),
-    "generator/restencil_generator/project": ("tests/generator/test_api.py",),
-    "generator/restencil_generator/spec": ("tests/generator/spec",),
+    _RUNTIME: _files("runtime/base", "import errors"),
+    **{f"{_RUNTIME}/{name}": (f"tests/runtime/{name}",) for name in ("base", "client", "endpoint", "http", "testing")},
+    # The cases of freshness: its random programs take longer.
+    f"{_RUNTIME}/cache": ("tests/runtime/cache", *_files("freshness", "changes records sequence values")),
+    # Not what waits for processes and servers.
+    f"{_RUNTIME}/persistence": _files("storage", "dump endings evictions following leases reading rows writing"),
+    f"{_RUNTIME}/schema": ("tests/runtime/schema", "tests/runtime/cache/test_list_membership.py"),
+    f"{_RUNTIME}/storage": _files("storage", "contract sqlite valkey"),
+    _GENERATOR: ("tests/generator/test_api.py", "tests/generator/cli/test_cli.py"),
+    **{
+        f"{_GENERATOR}/{name}": (f"tests/generator/{name}",)
+        for name in ("cli", "codegen", "diagnostics", "diff", "mock", "output", "spec")
+    },
+    f"{_GENERATOR}/cache_inspect": ("tests/generator/cli/test_cache_command.py",),
+    f"{_GENERATOR}/lint": ("tests/generator/lint", "tests/generator/spec/test_check_mistakes.py"),
+    f"{_GENERATOR}/openapi": ("tests/openapi", "tests/generator/export"),
+    f"{_GENERATOR}/project": ("tests/generator/test_api.py",),
     "templates/restencil_templates": ("tests/generator/codegen",),
     "specs": ("tests/generator/codegen/test_golden.py", "tests/generator/packages/test_examples.py"),
 }
@@ -77,9 +61,8 @@ def changed_since(revision: str) -> list[str]:
     """The files that differ from a revision, and those that git does not know yet."""
 
     def lines(*command: str) -> list[str]:
-        return subprocess.run(["git", *command], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split(
-            "\n"
-        )
+        done = subprocess.run(["git", *command], cwd=ROOT, check=True, capture_output=True, text=True)
+        return done.stdout.split("\n")
 
     names = [*lines("diff", "--name-only", revision), *lines("ls-files", "--others", "--exclude-standard")]
     return [name for name in names if name]

@@ -38,6 +38,11 @@ def _trees() -> Iterator[None]:
     gc.enable()
 
 
+def importing(package: str) -> list[Path]:
+    """The files that import a package of others."""
+    return [file for module, file in MODULES if package in {n.partition(".")[0] for n in imported_names(module, file)}]
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_files_import_each_other_in_a_circle(package: str) -> None:
     """Each file can be read after those that it imports; imports for types count."""
@@ -47,32 +52,17 @@ def test_no_files_import_each_other_in_a_circle(package: str) -> None:
 @pytest.mark.parametrize(("package", "file"), ONE_FILE.items())
 def test_a_package_of_others_is_named_in_one_file(package: str, file: str) -> None:
     """One file names each package of others."""
-    found = {
-        str(path.relative_to(ROOT))
-        for module, path in MODULES
-        if any(name.partition(".")[0] == package for name in imported_names(module, path))
-    }
-    assert found == {file}
+    assert {str(path.relative_to(ROOT)) for path in importing(package)} == {file}
 
 
 def test_click_is_named_under_cli_alone() -> None:
     """Only the modules of the commands know the library that parses their arguments."""
-    found = {
-        path.parent
-        for module, path in MODULES
-        if any(name.partition(".")[0] == "click" for name in imported_names(module, path))
-    }
-    assert found == {ROOT / "generator/restencil_generator/cli"}
+    assert {path.parent for path in importing("click")} == {ROOT / "generator/restencil_generator/cli"}
 
 
 def test_no_file_imports_the_other_http_library() -> None:
     """httpx2 is imported by its name where it was chosen, in the file that names httpx; all else is over both."""
-    importing = [
-        file.name
-        for module, file in MODULES
-        if any(n.partition(".")[0] == "httpx2" for n in imported_names(module, file))
-    ]
-    assert importing == []
+    assert importing("httpx2") == []
 
 
 def _classes() -> Iterator[tuple[Path, ast.ClassDef]]:

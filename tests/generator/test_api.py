@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import doctest
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from tests.patience import PATIENCE
+from tests.generator.projects import python, restencil
 
 import restencil_generator
 from restencil_generator import Cause, Failure, Refused, Spec, SpecError, api, check, generate, load, write
-from restencil_generator.cli.main import run
 
 SPECS = Path(__file__).parents[2] / "specs"
 BLOG = SPECS / "blog.yaml"
@@ -66,7 +63,7 @@ def test_api_names_are_functions_whatever_was_imported_before(order: str) -> Non
         "assert all(map(inspect.isfunction, (check, generate, load, write)))\n"
         "assert restencil_generator.load is load and restencil_generator.check is check\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = python("-c", code)
     assert done.returncode == 0, done.stderr
 
 
@@ -86,15 +83,11 @@ def test_api_mistakes_are_one_error_that_has_them_all() -> None:
     Path("broken.yaml").write_text(BROKEN)
     with pytest.raises(SpecError) as caught:
         load("broken.yaml")
-    assert [(one.code, one.place.file, one.place.line, one.severity) for one in caught.value.problems] == [
-        ("unknown-type", "broken.yaml", 4, "error"),
-        ("unknown-type", "broken.yaml", 4, "error"),
-    ]
+    found = [(one.code, one.place.file, one.place.line, one.severity) for one in caught.value.problems]
+    assert found == [("unknown-type", "broken.yaml", 4, "error")] * 2
     first = caught.value.problems[0]
-    assert (first.message, first.hint) == (
-        "unknown type 'strng' for field 'title' of entity 'Post'",
-        "did you mean 'string'?",
-    )
+    assert first.message == "unknown type 'strng' for field 'title' of entity 'Post'"
+    assert first.hint == "did you mean 'string'?"
     assert first.place.column == BROKEN.splitlines()[3].index("strng") + 1
     shown = str(caught.value).splitlines()
     assert shown[0] == f"broken.yaml:4:{first.place.column}: error[unknown-type]: {first.message}"
@@ -104,9 +97,8 @@ def test_api_mistakes_are_one_error_that_has_them_all() -> None:
 
 def test_api_file_that_is_not_there_is_a_mistake_too() -> None:
     """Whoever loads has one kind of error to catch."""
-    with pytest.raises(
-        SpecError, match=r"nowhere\.yaml: error\[unreadable-file\]: cannot be read: No such file or directory"
-    ):
+    said = r"nowhere\.yaml: error\[unreadable-file\]: cannot be read: No such file or directory"
+    with pytest.raises(SpecError, match=said):
         load("nowhere.yaml")
 
 
@@ -128,7 +120,7 @@ def test_api_generate_gives_strings_and_writes_nothing(folder: Path) -> None:
     assert contents(folder) == {}
     assert generate(load(BLOG)) == files
     assert list(files)[-1] == "manifest.sha256"
-    assert run(["generate", str(BLOG), "--out", "src"]) == 0
+    restencil("generate", BLOG, "--out", "src")
     assert contents(folder / "src" / "blog") == files
 
 

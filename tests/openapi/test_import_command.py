@@ -196,10 +196,8 @@ def test_import_command_spec_is_imported_again_by_its_file() -> None:
     assert "package: mine" in text
     assert "url_prefix: https://new.example" in text
     imported("--out", "specs/a.yaml")  # the package is that of the file
-    assert (
-        "specs/b.yaml: it was not written by an import; pass the document"
-        in restencil("import", "--out", "specs/b.yaml", code=2).err
-    )
+    said = restencil("import", "--out", "specs/b.yaml", code=2).err
+    assert "specs/b.yaml: it was not written by an import; pass the document" in said
 
 
 def test_import_command_summary_counts_what_was_guessed() -> None:

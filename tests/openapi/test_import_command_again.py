@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.generator.projects import Printed, python, restencil
 from tests.openapi.documents import document
+from tests.openapi.small import many, record, ref
 
 from restencil_generator import api
 from restencil_generator.cli.main import run
@@ -23,30 +24,20 @@ def answer(schema: Any) -> dict[str, Any]:
     return {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}
 
 
-ORDER = {"$ref": "#/components/schemas/Order"}
 SHOP: dict[str, Any] = document(
     {
-        "/orders": {"get": {"responses": answer({"type": "array", "items": ORDER})}},
+        "/orders": {"get": {"responses": answer(many(ref("Order")))}},
         "/orders/{id}": {
             "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}],
-            "get": {"responses": answer(ORDER)},
+            "get": {"responses": answer(ref("Order"))},
             "delete": {"responses": {"204": {"description": ""}}},
         },
     },
     {
-        "Order": {
-            "type": "object",
-            "required": ["id", "total"],
-            "properties": {
-                "id": {"type": "integer"},
-                "total": {"type": "number"},
-                "note": {"type": "string"},
-                "state": {"$ref": "#/components/schemas/State"},
-            },
-        },
+        "Order": record("id", "total", id="integer", total="number", note="string", state=ref("State")),
         "State": {"type": "string", "enum": ["open", "paid"]},
     },
-) | {"info": {"title": "Shop", "version": "1"}}
+)
 
 SPEC = Path("shop.yaml")
 

@@ -159,7 +159,5 @@ def test_overlays_findings_in_what_an_overlay_wrote_name_it(tmp_path: Path, monk
     assert "fixes/fixes.yaml:6:11: warning[overlay-unused]: `$.paths['/y']` matches nothing" in said
     assert "ref-" not in said
     Path("fixes/fixes.yaml").write_text(Path("fixes/fixes.yaml").read_text().replace("potato", "string"))
-    assert (
-        "nothing changed"
-        not in restencil("import", "openapi.json", "--overlay", "fixes/fixes.yaml", "--theirs", "*").err
-    )
+    said = restencil("import", "openapi.json", "--overlay", "fixes/fixes.yaml", "--theirs", "*").err
+    assert "nothing changed" not in said

@@ -6,22 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import new_class
 from typing import Any
 
-from tests.properties.model import (
-    Added,
-    Built,
-    Either,
-    Every,
-    Kind,
-    Listed,
-    Many,
-    Mapped,
-    Mark,
-    Members,
-    One,
-    Paged,
-    Removed,
-    Shape,
-)
+from tests.properties import model as m
 
 from restencil import Entity, schema
 
@@ -31,14 +16,14 @@ Json = Any
 class Schemas:
     """Entity classes and schemas for a set of kinds."""
 
-    def __init__(self, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, kinds: Mapping[str, m.Kind]) -> None:
         self.kinds = kinds
         self.classes: dict[str, type[Entity]] = {}
-        self._collections: dict[Listed, Any] = {}
+        self._collections: dict[m.Listed, Any] = {}
         for name, kind in kinds.items():
             self.classes[name] = self._entity(name, kind)
 
-    def _entity(self, name: str, kind: Kind) -> type[Entity]:
+    def _entity(self, name: str, kind: m.Kind) -> type[Entity]:
         def body(namespace: dict[str, Any]) -> None:
             namespace["__module__"] = __name__
             namespace["__annotations__"] = dict.fromkeys(kind.fields, Any)
@@ -50,38 +35,38 @@ class Schemas:
         made: type[Entity] = new_class(name, (Entity,), {"key": name, "pk": "id", "schema": relations}, body)
         return made
 
-    def _later(self, shape: Shape) -> Callable[[], Any]:
+    def _later(self, shape: m.Shape) -> Callable[[], Any]:
         return lambda: self.of(shape)
 
-    def of(self, shape: Shape) -> Any:
+    def of(self, shape: m.Shape) -> Any:
         """The library's schema for a shape."""
         match shape:
             case None:
                 return None
-            case One(kind):
+            case m.One(kind):
                 return self.classes[kind]
-            case Many(item):
+            case m.Many(item):
                 return [self.of(item)]
-            case Mapped(item):
+            case m.Mapped(item):
                 return schema.Values(self.of(item))
-            case Members(members):
+            case m.Members(members):
                 return {name: self.of(inner) for name, inner in members}
-            case Listed(kind, nested):
+            case m.Listed(kind, nested):
                 return self._collection(kind, nested)
-            case Either(kinds):
+            case m.Either(kinds):
                 return schema.Union({name: self.classes[kind] for name, kind in kinds}, schema_attribute="type")
-            case Every(kind):
+            case m.Every(kind):
                 return schema.All(self.classes[kind])
-            case Removed(kind):
+            case m.Removed(kind):
                 return schema.Invalidate(self.classes[kind])
-            case Added(kind, front):
+            case m.Added(kind, front):
                 collection = self._collection(kind, None)
                 return collection.unshift if front else collection.push
-            case Paged(kind, cursor):
+            case m.Paged(kind, cursor):
                 return self._collection(kind, None).paged(_without(cursor))
 
     def _collection(self, kind: str, nested: tuple[str, str] | None) -> Any:
-        place = Listed(kind, nested)
+        place = m.Listed(kind, nested)
         if place not in self._collections:
             options: dict[str, Any] = {}
             if nested is not None:
@@ -104,9 +89,9 @@ def _lacking(fields: Iterable[str]) -> Callable[[Any, Mapping[str, Any]], str | 
 
 def unlike(expected: Any, actual: Any, where: str = "$", path: tuple[int, ...] = ()) -> str | None:
     """Where the library's value is not what the naive store gives; None where they are the same, rings included."""
-    if isinstance(expected, Mark):
+    if isinstance(expected, m.Mark):
         return None if actual is None else f"{where}: {actual!r}, expected nothing"
-    if isinstance(expected, Built):
+    if isinstance(expected, m.Built):
         if not isinstance(actual, Entity) or type(actual).__name__ != expected.kind:
             return f"{where}: {actual!r}, expected a {expected.kind} {expected.pk}"
         if id(expected) in path:
@@ -141,13 +126,13 @@ def _unlike_members(
     return None
 
 
-def pairs(expected: Any, actual: Any) -> Iterable[tuple[Built, Entity]]:
+def pairs(expected: Any, actual: Any) -> Iterable[tuple[m.Built, Entity]]:
     """The entities of two equal values, side by side, each once a place."""
     seen: set[tuple[int, int]] = set()
     waiting: list[tuple[Any, Any]] = [(expected, actual)]
     while waiting:
         one, other = waiting.pop()
-        if isinstance(one, Built):
+        if isinstance(one, m.Built):
             if (id(one), id(other)) in seen:
                 continue
             seen.add((id(one), id(other)))

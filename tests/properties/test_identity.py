@@ -15,26 +15,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from tests.effort import examples
+from tests.properties import model as m
 from tests.properties.library import Schemas, pairs, unlike
-from tests.properties.model import (
-    Aborted,
-    Added,
-    Built,
-    Either,
-    Every,
-    Kind,
-    Listed,
-    Many,
-    Mapped,
-    Mark,
-    Members,
-    Naive,
-    One,
-    Paged,
-    Pending,
-    Removed,
-    Shape,
-)
 from tests.runtime.doubles import Desk
 
 from restencil import AbortOptimistic, RestEndpoint
@@ -45,53 +27,53 @@ Json = Any
 Endpoint = RestEndpoint[..., Any]
 
 KINDS = {
-    "Team": Kind("Team", {"id": "", "name": ""}),
-    "User": Kind("User", {"id": "", "name": "", "team": None}, {"team": One("Team")}),
-    "Article": Kind(
+    "Team": m.Kind("Team", {"id": "", "name": ""}),
+    "User": m.Kind("User", {"id": "", "name": "", "team": None}, {"team": m.One("Team")}),
+    "Article": m.Kind(
         "Article",
         {"id": "", "title": "", "type": "article", "author": {}, "editors": [], "related": None, "comments": []},
         {
-            "author": One("User"),
-            "editors": Many(One("User")),
-            "related": One("Article"),
-            "comments": Listed("Comment", nested=("article", "id")),
+            "author": m.One("User"),
+            "editors": m.Many(m.One("User")),
+            "related": m.One("Article"),
+            "comments": m.Listed("Comment", nested=("article", "id")),
         },
         needs=("author",),
     ),
-    "Comment": Kind("Comment", {"id": "", "text": "", "on": None}, {"on": One("Article")}),
-    "Link": Kind("Link", {"id": "", "type": "link", "url": "", "by": None}, {"by": One("User")}),
+    "Comment": m.Kind("Comment", {"id": "", "text": "", "on": None}, {"on": m.One("Article")}),
+    "Link": m.Kind("Link", {"id": "", "type": "link", "url": "", "by": None}, {"by": m.One("User")}),
 }
 SCHEMAS = Schemas(KINDS)
-ANY = Either((("article", "Article"), ("link", "Link")))
+ANY = m.Either((("article", "Article"), ("link", "Link")))
 
 
-def _endpoint(path: str, shape: Shape, method: str = "GET", **options: Any) -> Endpoint:
+def _endpoint(path: str, shape: m.Shape, method: str = "GET", **options: Any) -> Endpoint:
     return RestEndpoint(path=path, method=method, schema=SCHEMAS.of(shape), **options)
 
 
-ARTICLES = Listed("Article")
-WRAPPED = Members((("results", Listed("Article")), ("best", One("Article")), ("people", Many(One("User")))))
-get: dict[str, Endpoint] = {kind: _endpoint(f"/{kind}/:id", One(kind)) for kind in KINDS}
+ARTICLES = m.Listed("Article")
+WRAPPED = m.Members((("results", m.Listed("Article")), ("best", m.One("Article")), ("people", m.Many(m.One("User")))))
+get: dict[str, Endpoint] = {kind: _endpoint(f"/{kind}/:id", m.One(kind)) for kind in KINDS}
 listed = _endpoint("/articles", ARTICLES, pagination_field="cursor")
 page = listed.get_page
-plain_list = _endpoint("/plain", Many(One("Article")))
+plain_list = _endpoint("/plain", m.Many(m.One("Article")))
 wrapped = _endpoint("/search", WRAPPED)
-mapped = _endpoint("/staff", Mapped(One("User")))
-feed = _endpoint("/feed", Many(ANY))
-everyone = _endpoint("/everyone", Every("User"))
+mapped = _endpoint("/staff", m.Mapped(m.One("User")))
+feed = _endpoint("/feed", m.Many(ANY))
+everyone = _endpoint("/everyone", m.Every("User"))
 bare = _endpoint("/bare", None)
 
-READS: list[tuple[Endpoint, Shape, tuple[Json, ...]]] = [
-    *((get["Article"], One("Article"), ({"id": pk},)) for pk in ("a1", "a2", "a3")),
-    *((get["User"], One("User"), ({"id": pk},)) for pk in ("u1", "u2")),
-    (get["Team"], One("Team"), ({"id": "t1"},)),
+READS: list[tuple[Endpoint, m.Shape, tuple[Json, ...]]] = [
+    *((get["Article"], m.One("Article"), ({"id": pk},)) for pk in ("a1", "a2", "a3")),
+    *((get["User"], m.One("User"), ({"id": pk},)) for pk in ("u1", "u2")),
+    (get["Team"], m.One("Team"), ({"id": "t1"},)),
     (listed, ARTICLES, ()),
     (listed, ARTICLES, ({"author": "u1"},)),
-    (plain_list, Many(One("Article")), ()),
+    (plain_list, m.Many(m.One("Article")), ()),
     (wrapped, WRAPPED, ({"q": "x"},)),
-    (mapped, Mapped(One("User")), ()),
-    (feed, Many(ANY), ()),
-    (everyone, Every("User"), ()),
+    (mapped, m.Mapped(m.One("User")), ()),
+    (feed, m.Many(ANY), ()),
+    (everyone, m.Every("User"), ()),
     (bare, None, ()),
 ]
 
@@ -107,24 +89,24 @@ def _titled(snapshot: Any, params: dict[str, Json], body: dict[str, Json]) -> Js
     return {"id": found.id, "title": f"{found.title}{body['title']}"}
 
 
-MUTATIONS: dict[str, tuple[Endpoint, Shape]] = {
+MUTATIONS: dict[str, tuple[Endpoint, m.Shape]] = {
     "append": (
-        _endpoint("/articles/:id/title", One("Article"), "PATCH", get_optimistic_response=_titled),
-        One("Article"),
+        _endpoint("/articles/:id/title", m.One("Article"), "PATCH", get_optimistic_response=_titled),
+        m.One("Article"),
     ),
-    "replace": (_endpoint("/User/:id", One("User"), "PUT", get_optimistic_response=_payload), One("User")),
-    "push": (_endpoint("/articles", Added("Article"), "POST", get_optimistic_response=_payload), Added("Article")),
+    "replace": (_endpoint("/User/:id", m.One("User"), "PUT", get_optimistic_response=_payload), m.One("User")),
+    "push": (_endpoint("/articles", m.Added("Article"), "POST", get_optimistic_response=_payload), m.Added("Article")),
     "unshift": (
-        _endpoint("/first", Added("Article", front=True), "POST", get_optimistic_response=_payload),
-        Added("Article", front=True),
+        _endpoint("/first", m.Added("Article", front=True), "POST", get_optimistic_response=_payload),
+        m.Added("Article", front=True),
     ),
     "delete": (
-        _endpoint("/Article/:id", Removed("Article"), "DELETE", get_optimistic_response=_payload),
-        Removed("Article"),
+        _endpoint("/Article/:id", m.Removed("Article"), "DELETE", get_optimistic_response=_payload),
+        m.Removed("Article"),
     ),
     "delete user": (
-        _endpoint("/User/:id", Removed("User"), "DELETE", get_optimistic_response=_payload),
-        Removed("User"),
+        _endpoint("/User/:id", m.Removed("User"), "DELETE", get_optimistic_response=_payload),
+        m.Removed("User"),
     ),
 }
 
@@ -167,22 +149,22 @@ articles = _articles(_articles(_articles(st.none())))
 new_articles = st.fixed_dictionaries({}, optional={"id": st.sampled_from(["a3", "a4"]), "title": texts})
 
 
-def _responses(shape: Shape) -> st.SearchStrategy[Json]:
+def _responses(shape: m.Shape) -> st.SearchStrategy[Json]:
     match shape:
-        case One("Article"):
+        case m.One("Article"):
             return articles
-        case One("User"):
+        case m.One("User"):
             return users
-        case One("Team"):
+        case m.One("Team"):
             return teams
-        case Many(Either()):
+        case m.Many(m.Either()):
             unknown = st.fixed_dictionaries({"id": st.just("z"), "type": st.just("other")})
             return st.lists(st.one_of(st.none(), articles, links, unknown), max_size=3)
-        case Many():
+        case m.Many():
             return st.lists(st.one_of(st.none(), article_ids, articles), max_size=3)
-        case Listed():
+        case m.Listed():
             return st.lists(articles, max_size=3)
-        case Members():
+        case m.Members():
             return st.fixed_dictionaries(
                 {"results": st.lists(articles, max_size=2), "total": counts},
                 optional={
@@ -190,9 +172,9 @@ def _responses(shape: Shape) -> st.SearchStrategy[Json]:
                     "people": st.lists(user_ids, max_size=2),
                 },
             )
-        case Mapped():
+        case m.Mapped():
             return st.dictionaries(texts, st.one_of(st.none(), user_ids, users), max_size=3)
-        case Every():
+        case m.Every():
             return st.lists(users, max_size=3)
         case _:
             return st.one_of(st.none(), counts, st.lists(counts, max_size=2))
@@ -204,11 +186,11 @@ class Stores(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.desk = Desk(0.0)
-        self.base = Naive(KINDS)
+        self.base = m.Naive(KINDS)
         self.now = 1_000.0
-        self.pending: dict[int, tuple[Pending, Endpoint, tuple[Json, ...]]] = {}
+        self.pending: dict[int, tuple[m.Pending, Endpoint, tuple[Json, ...]]] = {}
         self.seen: dict[Any, tuple[str, Any]] = {}
-        self.held: list[tuple[Any, Naive]] = []
+        self.held: list[tuple[Any, m.Naive]] = []
 
     # -- what can happen -----------------------------------------------------------------------------------------
 
@@ -243,10 +225,10 @@ class Stores(RuleBasedStateMachine):
         if listed.key(args) not in self.base.results:
             return
         assert page.key(*place) == listed.key(args)
-        self._answer(page, Paged("Article", "cursor"), place, response, self._tick() - back)
+        self._answer(page, m.Paged("Article", "cursor"), place, response, self._tick() - back)
 
-    @rule(shape=st.sampled_from([One("Article"), One("User"), Listed("Article")]), data=st.data())
-    def set_through_a_schema(self, shape: Shape, data: st.DataObject) -> None:
+    @rule(shape=st.sampled_from([m.One("Article"), m.One("User"), m.Listed("Article")]), data=st.data())
+    def set_through_a_schema(self, shape: m.Shape, data: st.DataObject) -> None:
         """A value is written without an endpoint."""
         value = data.draw(_responses(shape), label="value")
         at = self._tick()
@@ -276,7 +258,7 @@ class Stores(RuleBasedStateMachine):
         at = self._tick()
         self.desk.now = at
         number = self.desk.start(endpoint, *args)
-        action = Pending(number, at, args, shape, endpoint.key(*args), lambda below: _expected(what, args, below))
+        action = m.Pending(number, at, args, shape, endpoint.key(*args), lambda below: _expected(what, args, below))
         self.pending[number] = (action, endpoint, args)
 
     @precondition(lambda self: self.pending)
@@ -292,9 +274,9 @@ class Stores(RuleBasedStateMachine):
             self.desk.fail(endpoint, error, *args, fetch=number)
             return
         match action.shape:
-            case Added():
+            case m.Added():
                 response = {"id": f"n{number}", **args[0]}
-            case Removed():
+            case m.Removed():
                 response = args[0]
             case _:
                 response = {**args[0], **args[-1]}
@@ -323,7 +305,7 @@ class Stores(RuleBasedStateMachine):
     def reset(self) -> None:
         """The store starts over."""
         self.desk.reset()
-        self.base = Naive(KINDS)
+        self.base = m.Naive(KINDS)
         self.pending.clear()
 
     @rule()
@@ -346,13 +328,13 @@ class Stores(RuleBasedStateMachine):
         now: dict[Any, tuple[str, Any]] = {}
         for place, (endpoint, shape, args) in enumerate(READS):
             key = endpoint.key(*args)
-            if isinstance(shape, Members) and key not in view.results:
+            if isinstance(shape, m.Members) and key not in view.results:
                 continue
             expected = view.read(key, shape, args)
             actual = self.desk.data(endpoint, *args)
             assert (problem := unlike(expected, actual, key)) is None, problem
             fingerprint = view.fingerprint(key, shape, args, expected)
-            if isinstance(shape, Every):
+            if isinstance(shape, m.Every):
                 # A list of a whole table may be made anew when an entity moves from the view into the base.
                 fingerprint += self.base.fingerprint(key, shape, args, self.base.read(key, shape, args))
             self._note(now, ("read", place), fingerprint, actual)
@@ -370,14 +352,14 @@ class Stores(RuleBasedStateMachine):
         for snapshot, state in self.held:
             for endpoint, shape, args in READS:
                 key = endpoint.key(*args)
-                if isinstance(shape, Members) and key not in state.results:
+                if isinstance(shape, m.Members) and key not in state.results:
                     continue
                 found = snapshot.get_response(endpoint, *args).data
                 assert (problem := unlike(state.read(key, shape, args), found, f"snapshot {key}")) is None, problem
 
     # -- details -------------------------------------------------------------------------------------------------
 
-    def _view(self) -> Naive:
+    def _view(self) -> m.Naive:
         return self.base.view([self.pending[number][0] for number in sorted(self.pending)])
 
     def _tick(self) -> float:
@@ -387,7 +369,7 @@ class Stores(RuleBasedStateMachine):
     def _answer(
         self,
         endpoint: Endpoint,
-        shape: Shape,
+        shape: m.Shape,
         args: tuple[Json, ...],
         response: Json,
         at: float,
@@ -400,22 +382,28 @@ class Stores(RuleBasedStateMachine):
         self.base.respond(endpoint.key(*args), shape, args, response, at)
         view = self._view()
         for one, other in _side_by_side(view.answer(shape, response), value):
-            if isinstance(one, Built):
+            if isinstance(one, m.Built):
                 found = self.desk.get(SCHEMAS.classes[one.kind], one.pk)
                 assert other is found, f"the value of the call has {other!r}, a read has {found!r}"
 
-    def _check_base(self, endpoint: Endpoint, shape: Shape, args: tuple[Json, ...], expected: Any, actual: Any) -> None:
+    def _check_base(
+        self, endpoint: Endpoint, shape: m.Shape, args: tuple[Json, ...], expected: Any, actual: Any
+    ) -> None:
         key = endpoint.key(*args)
-        if isinstance(shape, Members) and key not in self.base.results:
+        if isinstance(shape, m.Members) and key not in self.base.results:
             return
         wanted = self.base.read(key, shape, args)
         found = self.desk.store.read_base(endpoint.request(args)).data
         assert (problem := unlike(wanted, found, f"base {key}")) is None, problem
         view = self._view()
-        if isinstance(expected, Built) and isinstance(wanted, Built) and self._untouched(view, view.cells(expected)):
+        if (
+            isinstance(expected, m.Built)
+            and isinstance(wanted, m.Built)
+            and self._untouched(view, view.cells(expected))
+        ):
             assert found is actual, f"{key}: no layer touches it, but base and view have two objects"
 
-    def _untouched(self, view: Naive, cells: dict[Any, str]) -> bool:
+    def _untouched(self, view: m.Naive, cells: dict[Any, str]) -> bool:
         """No pending mutation wrote any of these cells."""
         return all(view.tables.get(table, {}).get(pk) is self.base.tables.get(table, {}).get(pk) for table, pk in cells)
 
@@ -425,12 +413,12 @@ class Stores(RuleBasedStateMachine):
         now[slot] = (fingerprint, value)
 
 
-def _expected(what: str, args: tuple[Json, ...], below: Naive) -> Json:
+def _expected(what: str, args: tuple[Json, ...], below: m.Naive) -> Json:
     if what != "append":
         return args[-1]
     found = below.entity("Article", args[0]["id"])
-    if isinstance(found, Mark):
-        raise Aborted
+    if isinstance(found, m.Mark):
+        raise m.Aborted
     return {"id": found.members["id"], "title": f"{found.members['title']}{args[1]['title']}"}
 
 

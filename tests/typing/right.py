@@ -25,6 +25,7 @@ from shapes import (
     User,
 )
 
+import restencil
 from blog import Article as GeneratedArticle
 from blog import Blog as GeneratedBlog
 from market import (
@@ -42,32 +43,6 @@ from market import (
     Team,
 )
 from market import User as MarketUser
-from restencil import (
-    AbortController,
-    AsyncController,
-    BoundEndpoint,
-    Controller,
-    Endpoint,
-    ListEndpoint,
-    NotFoundError,
-    OAuth2,
-    Page,
-    Resource,
-    ResourceClass,
-    Response,
-    RestEndpoint,
-    RestGenerics,
-    Retries,
-    StatusError,
-    StreamedResponse,
-    Timeout,
-    create_resource,
-    entity,
-    hook_scope,
-    hookify_resource,
-    schema,
-    use_endpoint,
-)
 from restencil.testing import MockServer
 
 
@@ -88,14 +63,14 @@ def synchronous(blog: Blog) -> None:
     for article in run:
         assert_type(article, Article)
     for page in blog.articles.get_list.pages(author="bob").start_at(2):
-        assert_type(page, Page[Article])
+        assert_type(page, restencil.Page[Article])
         assert_type(page.items, Sequence[Article])
         assert_type(page.next_position, str | int | None)
     assert_type(blog.articles.find.get_page(q="x", cursor="c"), SearchResult)
     for article in blog.articles.find.iterate(q="x").limit(2):
         assert_type(article, Article)
     for page in blog.articles.find.pages(q="x"):
-        assert_type(page, Page[Article])
+        assert_type(page, restencil.Page[Article])
     for article in blog.articles.top.iterate():
         assert_type(article, Article)
     assert_type(blog.articles.by_hand(), list[Article])
@@ -113,18 +88,18 @@ def synchronous(blog: Blog) -> None:
     assert_type(blog.articles.search.get_page(cursor="c"), Sequence[Article])
     assert_type(blog.articles.by_name.assign(body={"a": {}}), dict[str, Article])
     assert_type(blog.articles.publish(id=1), Article)
-    assert_type(blog.articles.export(id=1), StreamedResponse)
-    assert_type(blog.articles.get.fetch_response(id=1), Response[Article])
-    assert_type(blog.articles.get_list.push.fetch_response(body={"title": "t"}), Response[Article])
+    assert_type(blog.articles.export(id=1), restencil.StreamedResponse)
+    assert_type(blog.articles.get.fetch_response(id=1), restencil.Response[Article])
+    assert_type(blog.articles.get_list.push.fetch_response(body={"title": "t"}), restencil.Response[Article])
     assert_type(blog.articles.delete.fetch_response(id=1).value, Article | None)
-    assert_type(blog.fetch_response(Articles.get, id=1), Response[Article])
+    assert_type(blog.fetch_response(Articles.get, id=1), restencil.Response[Article])
     answer = blog.articles.get.fetch_response(id=1)
     assert_type(answer.status, int)
     assert_type(answer.headers["X-A"], str)
     assert_type(answer.elapsed, float)
     assert_type(answer.request_id, str | None)
     assert_type(answer.http.text if answer.http else None, str | None)
-    wider: Response[object] = answer
+    wider: restencil.Response[object] = answer
     assert_type(wider.url, str)
     assert_type(blog.request("GET", "/articles/1", query={"a": 1}).value, Any)
     blog.articles.get.set_response({"id": 1}, id=1)
@@ -133,7 +108,7 @@ def synchronous(blog: Blog) -> None:
     assert_type(blog.fetch(Articles.get, id=1), Article)
     assert_type(blog.fetch(Articles.get_list.push, body={}), Article)
     assert_type(Articles(blog).get(id=1), Article)
-    bound: BoundEndpoint[..., Article] = blog.articles.get
+    bound: restencil.BoundEndpoint[..., Article] = blog.articles.get
     assert_type(bound(id=1), Article)
 
 
@@ -146,9 +121,9 @@ async def asynchronous(blog: AsyncBlog) -> None:
     async for article in blog.articles.get_list.iterate(author="bob").start_at("x").limit(3):
         assert_type(article, Article)
     assert_type(await blog.fetch(Articles.get, id=1), Article)
-    assert_type(await blog.articles.get.fetch_response(id=1), Response[Article])
-    assert_type(await blog.fetch_response(Articles.get, id=1), Response[Article])
-    assert_type(await blog.request("POST", "/articles/1/lock", body={"minutes": 5}), Response[Any])
+    assert_type(await blog.articles.get.fetch_response(id=1), restencil.Response[Article])
+    assert_type(await blog.fetch_response(Articles.get, id=1), restencil.Response[Article])
+    assert_type(await blog.request("POST", "/articles/1/lock", body={"minutes": 5}), restencil.Response[Any])
     assert_type(blog.articles.get.cached(id=1), Article | None)
     assert_type(await Articles(blog).get(id=1), Article)
 
@@ -157,8 +132,8 @@ def with_options(blog: Blog) -> None:
     view = blog.with_options(headers={"Accept-Language": "de", "X-Static": None}, query={"expand": ["author"]})
     assert_type(view, Blog)
     assert_type(view.articles.get(id=1), Article)
-    assert_type(blog.with_options(timeout=500, retries=2).with_options(timeout=Timeout(connect="1s")), Blog)
-    assert_type(blog.with_options(timeout="5s", retries=Retries(3), token=lambda: "t", vary=False), Blog)
+    assert_type(blog.with_options(timeout=500, retries=2).with_options(timeout=restencil.Timeout(connect="1s")), Blog)
+    assert_type(blog.with_options(timeout="5s", retries=restencil.Retries(3), token=lambda: "t", vary=False), Blog)
     assert_type(blog.with_options(timeout=timedelta(seconds=5), token={"key": "t"}), Blog)
     assert_type(blog.articles.get.with_options(timeout=math.inf)(id=1), Article)
     assert_type(blog.articles.get_list.with_options(query={"a": 1})(author="bob"), Sequence[Article])
@@ -166,7 +141,7 @@ def with_options(blog: Blog) -> None:
     assert_type(blog.articles.get_list.push.with_options(retries=0)(body={"title": "t"}, author="bob"), Article)
     for article in blog.articles.get_list.with_options(timeout=5).iterate(author="bob"):
         assert_type(article, Article)
-    bound: BoundEndpoint[..., Article] = blog.articles.get.with_options(timeout=5)
+    bound: restencil.BoundEndpoint[..., Article] = blog.articles.get.with_options(timeout=5)
     assert_type(bound(id=1), Article)
 
 
@@ -175,7 +150,7 @@ async def with_options_awaited(blog: AsyncBlog) -> None:
     assert_type(view, AsyncBlog)
     assert_type(await view.articles.get(id=1), Article)
     assert_type(await blog.articles.get_list.with_options(query={"a": 1}).get_page(cursor="c"), Sequence[Article])
-    async with blog.with_options(timeout=Timeout(total="30s", read=500)) as entered:
+    async with blog.with_options(timeout=restencil.Timeout(total="30s", read=500)) as entered:
         assert_type(entered, AsyncBlog)
 
 
@@ -198,20 +173,21 @@ def unbound() -> None:
     Articles.get(id=1)
     extended = Articles.get.extend(data_expiry_length=1, access_token="t")
     assert_type(extended.key(id=1), str)
-    plain = RestEndpoint(path="/a", schema=schema.Collection([Article]))
+    plain = restencil.RestEndpoint(path="/a", schema=restencil.schema.Collection([Article]))
     assert_type(plain.key({"q": 1}), str)
     plain.push({"title": "t"})
     plain.get_page({"page": 1})
     plain.paginated("page")({"page": 2})
-    typed: RestEndpoint[..., Article] = RestEndpoint(path="/a/:id", signal=AbortController().signal)
-    listed: ListEndpoint = Articles.get_list
-    anything: Endpoint = listed
+    signal = restencil.AbortController().signal
+    typed: restencil.RestEndpoint[..., Article] = restencil.RestEndpoint(path="/a/:id", signal=signal)
+    listed: restencil.ListEndpoint = Articles.get_list
+    anything: restencil.Endpoint = listed
     print(typed, anything)
 
 
-def made(controller: Controller, other: AsyncController) -> None:
-    resource = create_resource(path="/articles/:id", schema=Article, pagination_field="page", optimistic=True)
-    assert_type(resource, ResourceClass[Article])
+def made(controller: restencil.Controller, other: restencil.AsyncController) -> None:
+    resource = restencil.create_resource(path="/articles/:id", schema=Article, pagination_field="page", optimistic=True)
+    assert_type(resource, restencil.ResourceClass[Article])
     assert_type(controller.fetch(resource.get, {"id": 1}), Article)
     assert_type(resource(controller).get({"id": 1}), Article)
     assert_type(resource(controller).get_list(), Sequence[Article])
@@ -235,9 +211,9 @@ def errors(blog: Blog) -> None:
         assert_type(error.data, Conflict | Problem | None)
         if isinstance(error.data, Conflict):
             assert_type(error.data.version, int)
-    except NotFoundError as error:
+    except restencil.NotFoundError as error:
         assert_type(error.data, Any)
-    except StatusError as error:
+    except restencil.StatusError as error:
         assert_type(error.status, int)
         assert_type(error.response.status_code if error.response else None, int | None)
         assert_type(error.has_response, bool)
@@ -250,10 +226,10 @@ def errors(blog: Blog) -> None:
 
 
 def hooks() -> None:
-    hooked = hookify_resource(Articles, lambda: {"headers": {"A": "1"}})
-    with hook_scope():
+    hooked = restencil.hookify_resource(Articles, lambda: {"headers": {"A": "1"}})
+    with restencil.hook_scope():
         hooked.use_get()(id=1)
-        assert_type(use_endpoint(Articles.partial_update, access_token="t").key(id=1, body={}), str)
+        assert_type(restencil.use_endpoint(Articles.partial_update, access_token="t").key(id=1, body={}), str)
 
 
 def entities() -> None:
@@ -267,38 +243,38 @@ def entities() -> None:
     assert_type(Article.from_json(article.to_json(indent=2)), Article)
 
 
-@entity(pk="id", key="Draft")
+@restencil.entity(pk="id", key="Draft")
 @dataclass(frozen=True)
 class Draft:
     id: int
 
 
-def declared(controller: Controller) -> None:
+def declared(controller: restencil.Controller) -> None:
     assert_type(Draft(1).id, int)
     assert_type(controller.get(Draft, id=1), Draft | None)
-    assert_type(entity(Draft, pk="id"), type[Draft])
+    assert_type(restencil.entity(Draft, pk="id"), type[Draft])
 
 
-def generics() -> RestGenerics:
+def generics() -> restencil.RestGenerics:
     return {"path": "/a", "method": "POST"}
 
 
-class Untyped(Resource):
+class Untyped(restencil.Resource):
     """A resource without a parameter belongs to a Controller."""
 
 
-def untyped(controller: Controller) -> None:
+def untyped(controller: restencil.Controller) -> None:
     Untyped(controller)
 
 
 def http_libraries(server: MockServer) -> None:
-    Controller(client=httpx.Client())
-    Controller(client=httpx2.Client(), http="httpx2")
-    AsyncController(client=httpx.AsyncClient(), http="httpx")
-    AsyncController(client=httpx2.AsyncClient(), user_agent=False)
+    restencil.Controller(client=httpx.Client())
+    restencil.Controller(client=httpx2.Client(), http="httpx2")
+    restencil.AsyncController(client=httpx.AsyncClient(), http="httpx")
+    restencil.AsyncController(client=httpx2.AsyncClient(), user_agent=False)
     GeneratedBlog(client=httpx2.Client(), user_agent="mine")
-    Controller(client=server.client(http="httpx2"))
-    AsyncController(client=server.async_client())
+    restencil.Controller(client=server.client(http="httpx2"))
+    restencil.AsyncController(client=server.async_client())
 
 
 def types_of_fields(market: Market) -> None:
@@ -321,7 +297,7 @@ def types_of_fields(market: Market) -> None:
 async def arguments_of_clients(token: str) -> None:
     Market(shop="north", device=None, units="metric", edition_date=date(2024, 6, 1), limit_to=[1, 2])
     Market(limit_to="open", server="production", token=token, key=lambda: "k", timeout="5s")
-    Market(Market().store, machine=OAuth2(client_id="i", client_secret="s"))
+    Market(Market().store, machine=restencil.OAuth2(client_id="i", client_secret="s"))
     async with AsyncMarket(server="region", region="us", edition="beta", token=token, user_agent=False) as market:
         assert_type(await market.account.get(), MarketUser)
 
@@ -340,6 +316,6 @@ def singletons_and_groups(market: Market) -> None:
 
 
 def unions_by_hand() -> None:
-    schema.OneOf([Card, Bank, str], "kind", {"c": Card})
-    schema.OneOf([Literal["auto"], int, datetime])
-    schema.codec(datetime, format="unix")
+    restencil.schema.OneOf([Card, Bank, str], "kind", {"c": Card})
+    restencil.schema.OneOf([Literal["auto"], int, datetime])
+    restencil.schema.codec(datetime, format="unix")

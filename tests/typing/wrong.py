@@ -8,20 +8,9 @@ import httpx
 import httpx2
 from shapes import Article, Articles, AsyncBlog, Blog, NotFound, User
 
+import restencil
 from blog import Blog as GeneratedBlog
 from market import Market
-from restencil import (
-    AsyncController,
-    Controller,
-    Entity,
-    RestEndpoint,
-    RestGenerics,
-    StatusError,
-    Timeout,
-    create_resource,
-    entity,
-    field,
-)
 from restencil.testing import MockServer
 
 
@@ -50,7 +39,7 @@ def with_options(blog: Blog, other: AsyncBlog) -> None:
     blog.with_options(headers={"A": 1})  # error: the value of a header is a text
     blog.with_options(retries="2")  # error: a number, or Retries
     blog.with_options(token=5)  # error: a text, or a function
-    blog.with_options(timeout=Timeout(conect=5))  # error: there is no such step
+    blog.with_options(timeout=restencil.Timeout(conect=5))  # error: there is no such step
     blog.with_options(timeout=5).articles.get(idd=1)  # error: a view keeps the keywords
     blog.articles.get.with_options(timeout=5)()  # error: a keyword is missing
     blog.articles.get.with_options(timeout=5)(id=1, timeout=5)  # error: options are no keywords of the call
@@ -106,18 +95,18 @@ def unbound() -> None:
     Articles.get.key(idd=1)  # error: no such keyword
     Articles.get(id=None)  # error: it is required
     Articles.nothing  # error: no such member
-    RestEndpoint("/a")  # error: options are keywords
+    restencil.RestEndpoint("/a")  # error: options are keywords
 
 
-class Wrong(Entity):
-    names: list[str] = field(default=[1])  # error: items of another type
+class Wrong(restencil.Entity):
+    names: list[str] = restencil.field(default=[1])  # error: items of another type
 
 
 def errors(error: NotFound) -> None:
     print(error.data.title)  # error: may be None
     print(error.data and error.data.detail)  # error: no such field
     error.retry_after + 1  # error: may be None
-    StatusError("no", code=404)  # error: no such member
+    restencil.StatusError("no", code=404)  # error: no such member
 
 
 def answers(blog: Blog) -> None:
@@ -136,28 +125,28 @@ def entities(article: Article) -> None:
 
 
 def declared() -> None:
-    entity(User, pk=1)  # error: names of fields
-    entity(User, primary_key="id")  # error: no such option
-    field(default=None, send="id")  # error: no such form
+    restencil.entity(User, pk=1)  # error: names of fields
+    restencil.entity(User, primary_key="id")  # error: no such option
+    restencil.field(default=None, send="id")  # error: no such form
 
 
 def made() -> None:
-    create_resource(schema=Article)  # error: a path is required
-    create_resource(path="/a/:id", schema=Article, Endpoint=dict)  # error: no endpoint class
+    restencil.create_resource(schema=Article)  # error: a path is required
+    restencil.create_resource(path="/a/:id", schema=Article, Endpoint=dict)  # error: no endpoint class
 
 
-def generics() -> RestGenerics:
+def generics() -> restencil.RestGenerics:
     return {"method": "POST"}  # error: a path is required
 
 
 def http_libraries(server: MockServer) -> None:
-    Controller(client=httpx.AsyncClient())  # error: a client of the other world
-    AsyncController(client=httpx.Client())  # error: a client of the other world
+    restencil.Controller(client=httpx.AsyncClient())  # error: a client of the other world
+    restencil.AsyncController(client=httpx.Client())  # error: a client of the other world
     GeneratedBlog(client=httpx2.AsyncClient())  # error: a client of the other world
-    AsyncController(client=server.client())  # error: a client of the other world
-    Controller(client="https://x")  # error: no client
-    Controller(http="requests")  # error: no such library
-    Controller(user_agent=True)  # error: a text, or False
+    restencil.AsyncController(client=server.client())  # error: a client of the other world
+    restencil.Controller(client="https://x")  # error: no client
+    restencil.Controller(http="requests")  # error: no such library
+    restencil.Controller(user_agent=True)  # error: a text, or False
 
 
 def types_of_fields(market: Market) -> None:

@@ -115,23 +115,18 @@ def body_members(declared: d.Endpoint, spec: d.Spec) -> list[d.Field]:
             return []
 
 
+_SAME = ("method", "url_prefix", "side_effect", "has_body", "content")
+
+
 def type_info(endpoint: Any) -> dict[str, Any]:
     policy = endpoint.error_policy
     return {
-        "method": endpoint.method,
-        "path": endpoint.path,
-        "url_prefix": endpoint.url_prefix,
-        "side_effect": endpoint.side_effect,
-        "has_body": endpoint.has_body,
+        **{name: getattr(endpoint, name) for name in (*_SAME, *_OPTIONS, "path", "deprecated", "empty")},
         "headers": dict(endpoint.request_init.get("headers", {})),
-        "content": endpoint.content,
         "schema": endpoint.schema is not None,
-        "deprecated": endpoint.deprecated,
         "error_policy": getattr(policy, "__name__", policy),
-        **{name: getattr(endpoint, name) for name in _OPTIONS},
         "freshness": freshness_of(endpoint.freshness),
         "concurrency": concurrency_of(endpoint.concurrency),
-        "empty": endpoint.empty,
     }
 
 
@@ -139,17 +134,13 @@ def declared_facts(declared: d.Endpoint, resource: d.Resource) -> dict[str, Any]
     policies = {"soft": "always_soft", "hard": None, None: None}
     policy = declared.options.error_policy
     return {
-        "method": declared.method,
+        **{name: getattr(declared, name) for name in _SAME},
+        **{name: getattr(declared.options, name) for name in _OPTIONS},
         "path": declared.path.text,
-        "url_prefix": declared.url_prefix,
-        "side_effect": declared.side_effect,
-        "has_body": declared.has_body,
         "headers": dict(declared.headers),
-        "content": declared.content,
         "schema": declared.schema is not None and not isinstance(declared.schema, d.Scalar),
         "deprecated": declared.deprecated if declared.deprecated is not None else resource.deprecated,
         "error_policy": policy.name if isinstance(policy, d.Reference) else policies.get(policy, policy),
-        **{name: getattr(declared.options, name) for name in _OPTIONS},
         "freshness": lives(declared.options.freshness),
         "concurrency": made_for(declared.options.concurrency),
         **answer_options(declared, resource),

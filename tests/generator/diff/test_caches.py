@@ -40,12 +40,13 @@ ITEM: Mapping[str, Any] = {
     "made_at": "2024-05-01T10:00:00Z",
 }
 PART: Mapping[str, Any] = {"order": "o", "number": 1, "label": "L"}
+FOUND: Mapping[str, Any] = {"found": [ITEM], "total": 1, "next": None, "best": ITEM, "counts": {"x": 1}}
 ANSWERS: Mapping[str, Any] = {
     "/v1/users/1": {"id": 1, "name": "Ann", "email": None},
     "/v1/users": [{"id": 1, "name": "Ann", "email": None}],
     "/v1/items/1": ITEM,
     "/v1/items": [ITEM],
-    "/v1/items/find/a": {"found": [ITEM], "total": 1, "next": None, "best": ITEM, "counts": {"x": 1}},
+    "/v1/items/find/a": FOUND,
     "/v1/media/2": {"id": 2, "type": "link", "url": "u"},
     "/v1/orders/o/parts/1": PART,
     "/v1/orders/o/parts": {"items": [PART], "total": 1},
@@ -67,11 +68,11 @@ CALLS: Mapping[str, Call] = {
 
 BORN = 1_700_000_000
 PAYMENT = {"id": "00000000-0000-0000-0000-000000000001", "source": "text", "state": "open"}
+ANN: Mapping[str, Any] = {"id": 1, "name": "Ann", "born": BORN}
+PAID = f"/v1/payments/{PAYMENT['id']}"
 ANSWERS_WIDE: Mapping[str, Any] = {
-    "/v1/users/1": {"data": {"id": 1, "name": "Ann", "born": BORN}},
-    f"/v1/payments/{PAYMENT['id']}": {
-        "data": {**PAYMENT, "target": {"type": "u", "id": 1, "name": "Ann", "born": BORN}}
-    },
+    "/v1/users/1": {"data": ANN},
+    PAID: {"data": {**PAYMENT, "target": {"type": "u", **ANN}}},
 }
 CALLS_WIDE: Mapping[str, Call] = {
     "user": lambda client: (client.users.get, {"id": 1}),
@@ -113,22 +114,18 @@ def plain(value: Any) -> Any:
 
 def asked(client: Any, calls: Mapping[str, Call] = CALLS) -> dict[str, Any]:
     """What the server says to each call; the name of the error where it is refused."""
-    return {
-        name: _given(client, call, lambda endpoint, arguments: endpoint(**arguments)) for name, call in calls.items()
-    }
+    return {name: _given(client, call, lambda found: found) for name, call in calls.items()}
 
 
 def known(client: Any, calls: Mapping[str, Call] = CALLS) -> dict[str, Any]:
     """What is known of each call without a request."""
-    return {
-        name: _given(client, call, lambda endpoint, arguments: endpoint.cached(**arguments))
-        for name, call in calls.items()
-    }
+    return {name: _given(client, call, lambda found: found.cached) for name, call in calls.items()}
 
 
-def _given(client: Any, call: Call, read: Callable[[Any, dict[str, Any]], Any]) -> Any:
+def _given(client: Any, call: Call, read: Callable[[Any], Any]) -> Any:
+    endpoint, arguments = call(client)
     try:
-        return plain(read(*call(client)))
+        return plain(read(endpoint)(**arguments))
     except (restencil.RestencilError, TypeError, AttributeError, ValueError) as error:
         return type(error).__name__
 
@@ -157,10 +154,7 @@ HARMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "field-wire-changed entities.Item.note": ("item", {"/v1/items/1": {**ITEM, "note": None, "n": "n"}}),
     "table-renamed entities.Item.key": ("found", {}),
     "result-changed resources.users": ("user", {"/v1/users/1": {**ITEM, "title": "another"}}),
-    "result-member-type-changed resources.items.find.total": (
-        "found",
-        {"/v1/items/find/a": {"found": [ITEM], "total": "1", "next": None, "best": ITEM, "counts": {"x": 1}}},
-    ),
+    "result-member-type-changed resources.items.find.total": ("found", {"/v1/items/find/a": {**FOUND, "total": "1"}}),
     "collection-changed resources.parts.get_list.items": (
         "parts",
         {"/v1/orders/o/parts": {"items": {"a": PART}, "total": 1}},
@@ -172,17 +166,10 @@ ALONE = re.sub(r"^header_params:\n(.*\n)*?(?=response:)", "", BEFORE_WIDE, flags
 """The spec without the arguments of the client, which would have to be given."""
 
 HARMS_WIDE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "field-format-changed entities.User.born": (
-        "user",
-        {"/v1/users/1": {"data": {"id": 1, "name": "Ann", "born": BORN * 1000}}},
-    ),
+    "field-format-changed entities.User.born": ("user", {"/v1/users/1": {"data": {**ANN, "born": BORN * 1000}}}),
     "union-attribute-changed entities.Payment.target": (
         "payment",
-        {
-            f"/v1/payments/{PAYMENT['id']}": {
-                "data": {**PAYMENT, "target": {"type": "user", "id": 1, "name": "Ann", "born": BORN}}
-            }
-        },
+        {PAID: {"data": {**PAYMENT, "target": {"type": "user", **ANN}}}},
     ),
 }
 

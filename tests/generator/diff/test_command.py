@@ -61,9 +61,8 @@ def test_command_two_files_are_compared() -> None:
 
 def test_command_folder_is_one_spec_at_a_revision_too() -> None:
     """Its files are merged, and the places name them; splitting a spec is no change."""
-    assert (
-        "HEAD:specs/shop.yaml:32:14: note: was decimal here\n" in restencil("diff", "HEAD:specs", "specs", code=1).out
-    )
+    said = restencil("diff", "HEAD:specs", "specs", code=1).out
+    assert "HEAD:specs/shop.yaml:32:14: note: was decimal here\n" in said
     head, entities = BEFORE.split("entities:\n")
     entities, resources = entities.split("resources:\n")
     Path("split/tables").mkdir(parents=True)
@@ -106,10 +105,8 @@ def test_command_link_is_followed_at_its_revision() -> None:
 @pytest.mark.parametrize("old", ["HEAD~3:specs/shop.yaml", "HEAD:specs/other.yaml", "no:specs/shop.yaml", "--all:x"])
 def test_command_no_such_revision_or_path(old: str) -> None:
     """Exit code 2 and a text that names what was asked for."""
-    assert (
-        f"{old}: error[diff-revision]: no such revision, or no such path in it: '{old}'\n"
-        in restencil("diff", "--", old, "specs/shop.yaml", code=2).err
-    )
+    said = restencil("diff", "--", old, "specs/shop.yaml", code=2).err
+    assert f"{old}: error[diff-revision]: no such revision, or no such path in it: '{old}'\n" in said
 
 
 def test_command_outside_of_a_repository_git_says_why(
@@ -211,10 +208,8 @@ def test_command_json_is_one_document() -> None:
 def test_command_sarif_has_the_rules() -> None:
     """Each result names its rule, whose text says what it is about."""
     found = restencil("diff", HEAD, "--format", "sarif", code=1).document["runs"][0]
-    assert [(one["ruleId"], one["level"]) for one in found["results"]] == [
-        ("field-type-changed", "error"),
-        ("field-added", "note"),
-    ]
+    results = [(one["ruleId"], one["level"]) for one in found["results"]]
+    assert results == [("field-type-changed", "error"), ("field-added", "note")]
     texts = {one["id"]: one["shortDescription"]["text"] for one in found["tool"]["driver"]["rules"]}
     assert texts["field-type-changed"] == "A field has a different type."
 

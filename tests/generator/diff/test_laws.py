@@ -248,12 +248,8 @@ def _position(spec: d.Spec, path: tuple[Step, ...]) -> str | None:
 
 
 ELSEWHERE = {
-    (d.Spec, "enums"),
-    (d.Spec, "entities"),
-    (d.Spec, "resources"),
-    (d.Resource, "endpoints"),
-    (d.Endpoint, "extenders"),
-    (d.HeaderParam, "field"),
+    *((d.Spec, "enums"), (d.Spec, "entities"), (d.Spec, "resources")),
+    *((d.Resource, "endpoints"), (d.Endpoint, "extenders"), (d.HeaderParam, "field")),
 }
 """Attributes that are ignored in the walk, as something else compares what they hold."""
 

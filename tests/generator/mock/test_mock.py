@@ -124,9 +124,8 @@ def test_mock_page_member_that_is_an_object_has_the_cursor_inside() -> None:
 
 def test_mock_made_up_records_whose_pk_names_their_owner_hang_below_one() -> None:
     """By a `nest`, by the name of the owner's pk, or by the owner's name."""
-    nested = WEATHER.replace(
-        "{code: string}", "{code: string, sites: {collection: [Place], nest: {station_code: code}}}"
-    )
+    sites = "sites: {collection: [Place], nest: {station_code: code}}"
+    nested = WEATHER.replace("{code: string}", f"{{code: string, {sites}}}")
     for api in (Api(WEATHER), Api(nested)):
         assert [reading["station"] for reading in api.get("/stations/station-2/readings")] == ["station-2"]
         assert api.get("/stations/station-2/places") == [{"station_code": "station-2", "number": 2}]
@@ -162,13 +161,8 @@ objects:
   Leaf: {node: Node?}
 resources: {trees: {path: "/trees/:id", schema: {entity: Tree, fields: {id: integer, root: Node}}}}
 """)
-    assert api.get("/trees/1")["root"] == {
-        "name": "Name 1",
-        "next": None,
-        "children": [],
-        "by_name": {},
-        "other": {"node": None},
-    }
+    ended: dict[str, Any] = {"next": None, "children": [], "by_name": {}, "other": {"node": None}}
+    assert api.get("/trees/1")["root"] == {"name": "Name 1", **ended}
 
 
 def test_mock_no_comment_belongs_to_two_articles(blog: Api) -> None:
@@ -818,9 +812,8 @@ def test_mock_every_endpoint_of_every_example_spec_answers(path: Path) -> None:
     api = Api(declaration, auth=False)
     for resource in declaration.resources.values():
         for name, endpoint in resource.all_endpoints():
-            url = "".join(
-                part.text if isinstance(part, PathText) else f"{part.prefix}1" for part in endpoint.path.parts
-            )
+            parts = endpoint.path.parts
+            url = "".join(part.text if isinstance(part, PathText) else f"{part.prefix}1" for part in parts)
             bodies: tuple[Any, ...] = (None, {}, {"name": "x"}, []) if endpoint.has_body else (None,)
             for body, answer in [(body, api(endpoint.method, url, json=body)) for body in bodies]:
                 where = (resource.name, name, body, answer.text)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.generator.declared import declared
 from tests.generator.mock.served import Api, spec_text
-from tests.patience import PATIENCE
+from tests.generator.projects import restencil
 
 SHOP = spec_text("failures")
 KEY = {"X-Key": "any"}
 
 
 def api(*, text: str = SHOP, auth: bool = True) -> Api:
-    return Api(declared(text), auth=auth)
+    return Api(text, auth=auth)
 
 
 def asked(server: Api, method: str, url: str, prefer: str) -> Any:
@@ -39,11 +36,8 @@ def test_mock_failures_request_requests_an_error_by_a_header(prefer: str) -> Non
 @pytest.mark.parametrize("prefer", ["status=200", "status=nothing", "status=99999"])
 def test_mock_failures_header_that_requests_no_error_is_rejected(prefer: str) -> None:
     """A status that is no error's is answered by 400 with the reason; other preferences are not looked at."""
-    answer = asked(api(), "GET", "/find?q=a", prefer)
-    assert (answer.status_code, answer.json()["message"]) == (
-        400,
-        f"Prefer: {prefer} is not an error status; use one from 400 to 599, such as status=404",
-    )
+    said = f"Prefer: {prefer} is not an error status; use one from 400 to 599, such as status=404"
+    assert api().refused(400, "GET", "/find?q=a", headers={**KEY, "Prefer": prefer}) == said
     assert asked(api(), "GET", "/orders", "return=minimal").status_code == 200
 
 
@@ -59,26 +53,18 @@ def test_mock_failures_rare_status_can_be_requested() -> None:
 def test_mock_failures_error_has_the_declared_shape() -> None:
     """Its first text is the message, wherever it is nested, and a number called status the status."""
     said = "simulated by the header Prefer"
-    assert asked(api(), "GET", "/orders/1", "status=404").json() == {
-        "kind": "problem",
-        "status": 404,
-        "where": {"line": 11, "fileName": said},
-        "detail": "Detail 1",
-    }
-    assert asked(api(), "GET", "/orders/1", "status=410").json() == {
-        "goneSince": "2024-01-01T09:00:00Z",
-        "why": "simulated by the header Prefer",
-    }
+    problem = {"kind": "problem", "status": 404, "where": {"line": 11, "fileName": said}, "detail": "Detail 1"}
+    assert asked(api(), "GET", "/orders/1", "status=404").json() == problem
+    gone = {"goneSince": "2024-01-01T09:00:00Z", "why": said}
+    assert asked(api(), "GET", "/orders/1", "status=410").json() == gone
     assert asked(api(), "POST", "/orders/1/cancel", "status=404").json()["why"] == said
 
 
 def test_mock_failures_error_without_a_string_or_without_a_shape_gets_a_response_too() -> None:
     """An object without strings is as it is made up; what is declared as any JSON says error and message."""
     assert asked(api(), "GET", "/orders/1", "status=409").json() == {"code": 11}
-    assert asked(api(), "GET", "/orders/1", "status=503").json() == {
-        "error": "service_unavailable",
-        "message": "simulated by the header Prefer",
-    }
+    any_json = {"error": "service_unavailable", "message": "simulated by the header Prefer"}
+    assert asked(api(), "GET", "/orders/1", "status=503").json() == any_json
 
 
 def test_mock_failures_errors_of_the_server_itself_have_the_declared_shape() -> None:
@@ -102,13 +88,8 @@ def test_mock_failures_example_that_does_not_fit_is_rejected_at_the_start(tmp_pa
     text = SHOP + example
     spec = tmp_path / "shop.yaml"
     spec.write_text(text, "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "restencil_generator", "mock", str(spec)],
-        capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
     line = text[: text.index("examples:")].count("\n") + 1
-    assert done.returncode == 2
-    assert done.stderr == (
+    assert restencil("mock", spec, code=2).err == (
         f"restencil: {spec}:{line}: the example response of orders.get_list does not fit: response.0.placedAt: "
         "expected a date with a time such as '2020-01-31T12:00:00Z', not 'yesterday'\n"
     )
@@ -127,9 +108,8 @@ def test_mock_failures_created_record_is_reported_by_its_place() -> None:
     server = api(auth=False)
     for prefix in ("", "/v1"):
         answer = server("POST", f"{prefix}/orders", json={"name": "a b"})
-        assert answer.status_code == 201
         place = answer.headers["location"]
-        assert place == f"{prefix}/orders/{answer.json()['id']}"
+        assert (answer.status_code, place) == (201, f"{prefix}/orders/{answer.json()['id']}")
         assert server.get(place)["name"] == "a b"
     assert "location" not in server("PATCH", "/orders/1", json={"name": "b"}).headers
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.effort import examples
+from tests.generator.declared import declared
 from tests.generator.projects import SPEC, enter, restencil
 
 from restencil_generator.cli.main import run
@@ -66,17 +67,14 @@ def test_conflict_in_a_spec_is_named_where_it_begins(command: str) -> None:
 def test_each_conflict_of_a_spec_is_reported_once() -> None:
     """Two conflicts are two problems; a marker that was forgotten is one as well."""
     one = "<<<<<<< a\nx: 1\n||||||| base\nx: 0\n=======\nx: 2\n>>>>>>> b\n"
-    assert [(p.code, p.place.line) for p in load_text(SPEC + one + one).problems] == [
-        ("merge-conflict", 6),
-        ("merge-conflict", 13),
-    ]
-    assert [(p.code, p.place.line) for p in load_text(SPEC + ">>>>>>> b\n").problems] == [("merge-conflict", 6)]
+    for text, lines in ((one + one, [6, 13]), (">>>>>>> b\n", [6])):
+        found = [(p.code, p.place.line) for p in load_text(SPEC + text).problems]
+        assert found == [("merge-conflict", line) for line in lines]
 
 
 def test_conflicts_string_of_a_spec_may_have_markers() -> None:
     """What stands within a text, indented as YAML wants it, is the user's own."""
-    loaded = load_text(SPEC + "description: |\n  <<<<<<< HEAD\n  >>>>>>> topic\n")
-    assert loaded.declaration is not None, loaded.problems
+    declared(SPEC + "description: |\n  <<<<<<< HEAD\n  >>>>>>> topic\n")
 
 
 # ---------------------------------------------------------------------------------------------------- generated files
@@ -126,10 +124,8 @@ def test_conflicts_text_that_looks_like_a_conflict_and_was_generated_is_none(tmp
         return assemble("x", "x.yaml", line * 64, {"a.py": f'{HEADER}x.yaml\n"""\n<<<<<<< {line}\n"""\n'}, {})
 
     publish(package("a"), tmp_path / "x")
-    assert {one.path: one.cause for one in compare(package("b"), tmp_path / "x")} == {
-        "a.py": Cause.SPEC_CHANGED,
-        MANIFEST: Cause.SPEC_CHANGED,
-    }
+    found = {one.path: one.cause for one in compare(package("b"), tmp_path / "x")}
+    assert found == dict.fromkeys(("a.py", MANIFEST), Cause.SPEC_CHANGED)
 
 
 def test_conflicts_foreign_file_with_markers_is_foreign(tmp_path: Path) -> None:

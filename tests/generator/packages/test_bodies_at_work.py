@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from tests.runtime.worlds import BOTH, Run, running
+from tests.generator.packages.conftest import Opened
 
 import market
-
-
-@contextmanager
-def opened(asynchronous: bool, address: str) -> Generator[tuple[Any, Run]]:
-    """A client of the market, and what gives the value of a call of it."""
-    client = (market.AsyncMarket if asynchronous else market.Market)(url_prefix=address)
-    with running(client) as run:
-        yield client, run
 
 
 def stale(client: Any) -> set[str]:
@@ -27,108 +17,94 @@ def stale(client: Any) -> set[str]:
     return {*found, "/reviews"} if reviews.get_list.explain().needs_fetch else found
 
 
-@BOTH
-def test_bodies_at_work_envelopes_are_opened_and_made_on_both_sides(address: str, *, asynchronous: bool) -> None:
+def test_bodies_at_work_envelopes_are_opened_and_made_on_both_sides(opened: Opened) -> None:
     """A list, one of it, what was created, and a number stand where the spec says, and so do bodies."""
-    with opened(asynchronous, address) as (client, run):
-        listed = run(client.reviews.get_list())
-        first = run(client.reviews.get(id=listed[0].id))
-        made = run(client.reviews.create(body={"text": "Splendid.", "offer_id": 1, "state": "waiting"}))
-        again = run(client.reviews.get.fetch(id=made.id))
-        count, newest = run(client.reviews.count()), run(client.reviews.newest())
+    client, run = opened
+    listed = run(client.reviews.get_list())
+    first = run(client.reviews.get(id=listed[0].id))
+    made = run(client.reviews.create(body={"text": "Splendid.", "offer_id": 1, "state": "waiting"}))
+    again = run(client.reviews.get.fetch(id=made.id))
+    count, newest = run(client.reviews.count()), run(client.reviews.newest())
     assert first == listed[0]
     assert (made.text, again.text, again.state) == ("Splendid.", "Splendid.", "waiting")
     assert isinstance(count, int)
     assert isinstance(newest, market.Review)
 
 
-@BOTH
-def test_bodies_at_work_update_without_response_gives_the_entity_and_asks_again(
-    address: str, *, asynchronous: bool
-) -> None:
+def test_bodies_at_work_update_without_response_gives_the_entity_and_asks_again(opened: Opened) -> None:
     """What was sent is the record, and its `get` is stale."""
-    with opened(asynchronous, address) as (client, run):
-        known = run(client.reviews.get_list())[0]
-        run(client.reviews.get.fetch(id=known.id))
-        body: Any = {"text": "Changed.", "offer_id": known.offer_id, "state": known.state}
-        assert run(client.reviews.update(id=known.id, body=body)) == market.Review(id=known.id, **body)
-        assert f"/reviews/{known.id}" in stale(client)
-        assert run(client.reviews.get.fetch(id=known.id)).text == "Changed."
+    client, run = opened
+    known = run(client.reviews.get_list())[0]
+    run(client.reviews.get.fetch(id=known.id))
+    body: Any = {"text": "Changed.", "offer_id": known.offer_id, "state": known.state}
+    assert run(client.reviews.update(id=known.id, body=body)) == market.Review(id=known.id, **body)
+    assert f"/reviews/{known.id}" in stale(client)
+    assert run(client.reviews.get.fetch(id=known.id)).text == "Changed."
 
 
-@BOTH
-def test_bodies_at_work_what_answers_a_delete_is_ignored(address: str, *, asynchronous: bool) -> None:
+def test_bodies_at_work_what_answers_a_delete_is_ignored(opened: Opened) -> None:
     """The entity of the path is gone from the list."""
-    with opened(asynchronous, address) as (client, run):
-        last = run(client.reviews.get_list())[-1]
-        assert run(client.reviews.delete(id=last.id)) == last
-        assert last not in client.reviews.get_list.cached()
+    client, run = opened
+    last = run(client.reviews.get_list())[-1]
+    assert run(client.reviews.delete(id=last.id)) == last
+    assert last not in client.reviews.get_list.cached()
 
 
-@BOTH
-def test_bodies_at_work_string_may_be_sent_or_left_out_and_leaves_stale_what_is_named(
-    address: str, *, asynchronous: bool
-) -> None:
+def test_bodies_at_work_string_may_be_sent_or_left_out_and_leaves_stale_what_is_named(opened: Opened) -> None:
     """Itself, its lists, and what another resource reads under the same parameters."""
-    with opened(asynchronous, address) as (client, run):
-        first, second = (review.id for review in run(client.reviews.get_list())[:2])
-        for number in (first, second):
-            run(client.reviews.get.fetch(id=number))
-        run(client.reviews.report(id=first, body="*Rude.*"))
-        assert stale(client) == {"/reviews", f"/reviews/{first}"}
-        run(client.reviews.report(id=second))
-        run(client.reviews.forget(body={"ids": [first]}))
-        assert f"/reviews/{second}" in stale(client)
+    client, run = opened
+    first, second = (review.id for review in run(client.reviews.get_list())[:2])
+    for number in (first, second):
+        run(client.reviews.get.fetch(id=number))
+    run(client.reviews.report(id=first, body="*Rude.*"))
+    assert stale(client) == {"/reviews", f"/reviews/{first}"}
+    run(client.reviews.report(id=second))
+    run(client.reviews.forget(body={"ids": [first]}))
+    assert f"/reviews/{second}" in stale(client)
 
 
-@BOTH
-def test_bodies_at_work_what_hangs_on_a_list_is_what_members_say(address: str, *, asynchronous: bool) -> None:
+def test_bodies_at_work_what_hangs_on_a_list_is_what_members_say(opened: Opened) -> None:
     """`move` and `remove` change the item, and the lists follow."""
-    with opened(asynchronous, address) as (client, run):
-        body = {"text": "Move me.", "offer_id": 1, "state": "waiting"}
-        run(client.reviews.get_list(state="waiting"))
-        run(client.reviews.get_list(state="shown"))
-        made = run(client.reviews.create(body=body))
-        assert made.id in [review.id for review in client.reviews.get_list.cached(state="waiting")]
-        moved = run(client.reviews.get_list.move(id=made.id, body={"state": "shown"}))
-        assert moved.state == "shown"
-        shown, waiting = (client.reviews.get_list.cached(state=state) for state in ("shown", "waiting"))
-        assert (made.id in [review.id for review in shown], made.id in [review.id for review in waiting]) == (
-            True,
-            False,
-        )
-        run(client.reviews.get_list.remove(id=made.id, body={"state": "gone"}))
-        assert made.id not in [review.id for review in client.reviews.get_list.cached(state="shown")]
+    client, run = opened
+    body = {"text": "Move me.", "offer_id": 1, "state": "waiting"}
+    run(client.reviews.get_list(state="waiting"))
+    run(client.reviews.get_list(state="shown"))
+    made = run(client.reviews.create(body=body))
+    assert made.id in [review.id for review in client.reviews.get_list.cached(state="waiting")]
+    moved = run(client.reviews.get_list.move(id=made.id, body={"state": "shown"}))
+    assert moved.state == "shown"
+    shown, waiting = (client.reviews.get_list.cached(state=state) for state in ("shown", "waiting"))
+    assert [made.id in [review.id for review in one] for one in (shown, waiting)] == [True, False]
+    run(client.reviews.get_list.remove(id=made.id, body={"state": "gone"}))
+    assert made.id not in [review.id for review in client.reviews.get_list.cached(state="shown")]
 
 
-@BOTH
-def test_bodies_at_work_singleton_has_one_record_until_it_is_deleted(address: str, *, asynchronous: bool) -> None:
+def test_bodies_at_work_singleton_has_one_record_until_it_is_deleted(opened: Opened) -> None:
     """One per path; deleted, it is not found."""
-    with opened(asynchronous, address) as (client, run):
-        account = run(client.account.get())
-        assert run(client.account.get()) is account
-        assert market.Account.get.key() == "GET https://market.example/api/account"
-        changed = run(client.account.partial_update(body={"newsletter": not account.newsletter}))
-        assert (changed.id, changed.newsletter) == (account.id, not account.newsletter)
-        assert run(client.account.get.fetch()) == changed
-        number = 11 + asynchronous
-        assert run(client.basket.get(user_id=number)).user_id == number
-        run(client.basket.partial_update(user_id=number, body={"note": "Ring twice."}))
-        assert run(client.basket.get.fetch(user_id=number)).note == "Ring twice."
-        run(client.basket.delete(user_id=number))
-        with pytest.raises(market.NotFoundError):
-            run(client.basket.get.fetch(user_id=number))
+    client, run = opened
+    account = run(client.account.get())
+    assert run(client.account.get()) is account
+    assert market.Account.get.key() == "GET https://market.example/api/account"
+    changed = run(client.account.partial_update(body={"newsletter": not account.newsletter}))
+    assert (changed.id, changed.newsletter) == (account.id, not account.newsletter)
+    assert run(client.account.get.fetch()) == changed
+    number = 11 + isinstance(client, market.AsyncMarket)
+    assert run(client.basket.get(user_id=number)).user_id == number
+    run(client.basket.partial_update(user_id=number, body={"note": "Ring twice."}))
+    assert run(client.basket.get.fetch(user_id=number)).note == "Ring twice."
+    run(client.basket.delete(user_id=number))
+    with pytest.raises(market.NotFoundError):
+        run(client.basket.get.fetch(user_id=number))
 
 
-@BOTH
-def test_bodies_at_work_searches_by_post_are_distinguished_by_their_bodies(address: str, *, asynchronous: bool) -> None:
+def test_bodies_at_work_searches_by_post_are_distinguished_by_their_bodies(opened: Opened) -> None:
     """Each has a list of its own, which nothing joins that is created."""
-    with opened(asynchronous, address) as (client, run):
-        for state in ("found", "lost"):
-            run(client.reviews.create(body={"text": state, "offer_id": 1, "state": state}))
-        found, lost = (run(client.search.reviews(body={"state": state})) for state in ("found", "lost"))
-        assert {review.state for review in found["items"]} == {"found"}
-        assert {review.state for review in lost["items"]} == {"lost"}
-        assert client.search.reviews.cached(body={"state": "found"}) is found
-        run(client.search.save(body={"words": ["a", "b"], "period": {"first": "2020-01-01"}}))
-        run(client.search.delete())
+    client, run = opened
+    for state in ("found", "lost"):
+        run(client.reviews.create(body={"text": state, "offer_id": 1, "state": state}))
+    found, lost = (run(client.search.reviews(body={"state": state})) for state in ("found", "lost"))
+    assert {review.state for review in found["items"]} == {"found"}
+    assert {review.state for review in lost["items"]} == {"lost"}
+    assert client.search.reviews.cached(body={"state": "found"}) is found
+    run(client.search.save(body={"words": ["a", "b"], "period": {"first": "2020-01-01"}}))
+    run(client.search.delete())

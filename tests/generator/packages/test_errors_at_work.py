@@ -23,6 +23,12 @@ def failing(client: market.Market, status: int) -> market.Market:
     return client.with_options(headers={"Prefer": f"status={status}"})
 
 
+def answering(status: int, body: Any) -> market.Market:
+    """A client of a server that answers every request in this way."""
+    transport = httpx.MockTransport(lambda request: httpx.Response(status, json=body))
+    return market.Market(client=httpx.Client(transport=transport))
+
+
 def test_errors_at_work_table_of_classes_is_that_of_the_runtime() -> None:
     """Every class for errors by status has one of its name in the package, and is its base."""
 
@@ -38,12 +44,10 @@ def test_errors_at_work_table_of_classes_is_that_of_the_runtime() -> None:
 
 def test_errors_at_work_call_raises_the_class_of_the_package_with_its_data(address: str) -> None:
     """A record that is not there: the body is the declared object, and the message tells its first text."""
-    with market.Market(url_prefix=address) as client:
-        with pytest.raises(market.NotFoundError) as caught:
-            client.offers.get(id=4711)
+    with market.Market(url_prefix=address) as client, pytest.raises(market.NotFoundError) as caught:
+        client.offers.get(id=4711)
     error = caught.value
-    assert isinstance(error.data, market.Missing)
-    assert error.data.what
+    assert isinstance(error.data, market.Missing) and error.data.what
     assert isinstance(error, restencil.NotFoundError)
     assert error.status == 404
     for copied in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
@@ -92,10 +96,8 @@ def test_errors_at_work_call_that_no_endpoint_describes_raises_them_too(address:
 )
 def test_errors_at_work_one_of_several_objects_is_reported_by_what_is_in_it(body: Any, kind: str | None) -> None:
     """By its constants, else by the fields that it must have; what fits none of them gives None and the same class."""
-    transport = httpx.MockTransport(lambda request: httpx.Response(409, json=body))
-    with httpx.Client(transport=transport) as http, market.Market(client=http) as client:
-        with pytest.raises(market.ConflictError) as caught:
-            client.offers.buy(id=1, body={"quantity": 1, "price": decimal.Decimal(1)})
+    with answering(409, body) as client, pytest.raises(market.ConflictError) as caught:
+        client.offers.buy(id=1, body={"quantity": 1, "price": decimal.Decimal(1)})
     assert (None if caught.value.data is None else type(caught.value.data).__name__) == kind
 
 
@@ -110,8 +112,6 @@ def test_errors_at_work_one_of_several_objects_is_reported_by_what_is_in_it(body
 )
 def test_errors_at_work_body_with_nothing_of_the_declared_object_is_none(body: Any, expected: Any) -> None:
     """A proxy may have answered: an object of defaults alone would say what nobody said. A field may be absent."""
-    transport = httpx.MockTransport(lambda request: httpx.Response(404, json=body))
-    with httpx.Client(transport=transport) as http, market.Market(client=http) as client:
-        with pytest.raises(market.NotFoundError) as caught:
-            client.offers.get(id=1)
+    with answering(404, body) as client, pytest.raises(market.NotFoundError) as caught:
+        client.offers.get(id=1)
     assert caught.value.data == expected and type(caught.value.data) is type(expected)

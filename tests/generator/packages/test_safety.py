@@ -5,69 +5,67 @@ from __future__ import annotations
 import ast
 import importlib
 import itertools
+import re
 import sys
 import typing
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given, reject, settings
 from hypothesis import strategies as st
 from tests.effort import examples
-from tests.generator.specs_at_random import assumed, hostile
+from tests.generator.specs_at_random import assumed, hostile, yaml_text
 
 from restencil_generator.output.pipeline import build
 from restencil_generator.output.write import publish
+from restencil_generator.spec.load import load_text
+from restencil_generator.spec.model import Spec
 
 _numbers = itertools.count()
 
 EVIL = '"""\nimport os; os.mkdir("owned")\n"""'
 
 
-def hostile_spec(package: str, text: str) -> dict[str, Any]:
+HOSTILE_SPEC = """
+restencil: 1
+package: PACKAGE
+title: TEXT
+description: TEXT
+enums: {Kind: [WORD, other], Named: {one: TEXT}}
+objects: {Thing: {plain: {type: string, default: TEXT, description: TEXT}}}
+entities:
+  Item:
+    description: TEXT
+    deprecated: REASON
+    fields:
+      id: {type: string, default: TEXT, description: TEXT, deprecated: REASON}
+      kind: {type: Kind, default: WORD}
+      texts: {type: [string], default: [TEXT, TEXT]}
+      by_text: {type: {values: string}, default: {TEXT: TEXT}}
+      anything: {type: any, default: {TEXT: [TEXT, {TEXT: TEXT}]}}
+      fixed: {const: TEXT}
+      thing: {type: Thing, default: {plain: TEXT}}
+  Other: {fields: {id: string}}
+resources:
+  items:
+    path: /items/:id
+    schema: Item
+    description: TEXT
+    deprecated: REASON
+    search_params: {q: {type: string, default: TEXT, description: TEXT}}
+    endpoints:
+      get: {description: TEXT, deprecated: REASON}
+      either: {schema: {union: {TEXT: Item, other: Other}, attribute: fixed}, path: /either/:id}
+    examples: {get: {params: {id: TEXT}, response: {id: TEXT, texts: [TEXT]}}}
+"""
+
+
+def hostile_spec(package: str, text: str) -> Spec:
     """A spec that has the text wherever a text may stand."""
-    return {
-        "restencil": 1,
-        "package": package,
-        "title": text,
-        "description": text,
-        "enums": {"Kind": [text or "x", "other"], "Named": {"one": text}},
-        "objects": {"Thing": {"plain": {"type": "string", "default": text, "description": text}}},
-        "entities": {
-            "Item": {
-                "description": text,
-                "deprecated": text or True,
-                "fields": {
-                    "id": {"type": "string", "default": text, "description": text, "deprecated": text or True},
-                    "kind": {"type": "Kind", "default": text or "x"},
-                    "texts": {"type": ["string"], "default": [text, text]},
-                    "by_text": {"type": {"values": "string"}, "default": {text: text}},
-                    "anything": {"type": "any", "default": {text: [text, {text: text}]}},
-                    "fixed": {"const": text},
-                    "thing": {"type": "Thing", "default": {"plain": text}},
-                },
-            },
-            "Other": {"fields": {"id": "string"}},
-        },
-        "resources": {
-            "items": {
-                "path": "/items/:id",
-                "schema": "Item",
-                "description": text,
-                "deprecated": text or True,
-                "search_params": {"q": {"type": "string", "default": text, "description": text}},
-                "endpoints": {
-                    "get": {"description": text, "deprecated": text or True},
-                    "either": {
-                        "schema": {"union": {text: "Item", "other": "Other"}, "attribute": "fixed"},
-                        "path": "/either/:id",
-                    },
-                },
-                "examples": {"get": {"params": {"id": text}, "response": {"id": text, "texts": [text]}}},
-            }
-        },
-    }
+    words = {"PACKAGE": package, "TEXT": text, "WORD": text or "x", "REASON": text or True}
+    filled = re.sub("PACKAGE|TEXT|WORD|REASON", lambda word: yaml_text(words[word[0]]), HOSTILE_SPEC)
+    return load_text(filled, "made.yaml").declaration or reject()
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +88,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_safety_hostile_text_arrives_as_it_is(place: Path, text: str) -> None:
     """Wherever a text stands in a spec, the imported package has that text there and nothing else happened."""
     name = f"hostile{next(_numbers)}"
-    spec = assumed(hostile_spec(name, text))
+    spec = hostile_spec(name, text)
     package = build(spec, "hostile.yaml")
     publish(package, place / name)
     module = importlib.import_module(name)
@@ -151,7 +149,7 @@ def test_safety_hostile_headers_prefixes_and_wire_names_stay_literals(header: st
 
 def test_safety_header_names_the_file_alone(tmp_path: Path) -> None:
     """No folder, host, time or version of anything is in the output."""
-    spec = assumed(hostile_spec("made", "x"))
+    spec = hostile_spec("made", "x")
     here, there = build(spec, "/home/somebody/specs/made.yaml"), build(spec, "made.yaml")
     assert here.files == there.files
     assert all("/home/" not in text for text in here.files.values())

@@ -4,62 +4,52 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from typing import Any
 
-from tests.runtime.worlds import BOTH, running
+from tests.generator.packages.conftest import Opened
 
 import market
 
 NOON = datetime.datetime(2024, 1, 31, 12, tzinfo=datetime.UTC)
 
 
-def market_of(asynchronous: bool, address: str) -> Any:
-    """A client of the market in one of the worlds."""
-    return (market.AsyncMarket if asynchronous else market.Market)(url_prefix=address)
-
-
-@BOTH
-def test_types_at_work_payment_is_of_the_types_that_it_says(address: str, asynchronous: bool) -> None:
+def test_types_at_work_payment_is_of_the_types_that_it_says(opened: Opened) -> None:
     """Alternatives, enums in place and formats come as declared; what is sent comes back; a secret does not."""
-    client = market_of(asynchronous, address)
-    with running(client) as run:
-        listed = run(client.payments.get_list())
-        assert {type(payment.source) for payment in listed} == {market.Card}
-        assert {type(payment.payer) for payment in listed} == {market.Buyer}
-        assert listed[0].state in ("open", "settled")
-        assert listed[0].paid_at.tzinfo is not None
-        bank = market.Bank(iban="DE00")
-        body = {"amount": decimal.Decimal("9.50"), "source": bank, "due": NOON, "pin": "0000"}
-        paid = run(client.payments.create(body=body))
-        assert isinstance(paid.source, market.Bank)
-        assert (paid.source.kind, paid.source.iban, paid.due) == ("bank", "DE00", NOON)
-        assert "pin" not in paid.to_dict()
-        assert run(client.payments.get(id=paid.id)) is paid
-        changed = run(client.payments.partial_update(id=paid.id, body={"source": "cash"}))
-        assert changed.source == "cash"
-        card = {"kind": "card", "last_digits": "42"}
-        changed = run(client.payments.partial_update(id=paid.id, body={"source": card}))
-        assert isinstance(changed.source, market.Card)
-        assert changed.source.last_digits == "42"
-        settled = run(client.payments.settle(id=paid.id, body={"kind": "card", "last_digits": "7"}))
-        assert settled.id == paid.id
-        report = run(client.payments.report())
-        assert report["payments"][0] is run(client.payments.get(id=listed[0].id))
-        run(client.payments.delete(id=paid.id))  # other tests look at what the server begins with
+    client, run = opened
+    listed = run(client.payments.get_list())
+    assert {type(payment.source) for payment in listed} == {market.Card}
+    assert {type(payment.payer) for payment in listed} == {market.Buyer}
+    assert listed[0].state in ("open", "settled")
+    assert listed[0].paid_at.tzinfo is not None
+    bank = market.Bank(iban="DE00")
+    body = {"amount": decimal.Decimal("9.50"), "source": bank, "due": NOON, "pin": "0000"}
+    paid = run(client.payments.create(body=body))
+    assert isinstance(paid.source, market.Bank)
+    assert (paid.source.kind, paid.source.iban, paid.due) == ("bank", "DE00", NOON)
+    assert "pin" not in paid.to_dict()
+    assert run(client.payments.get(id=paid.id)) is paid
+    changed = run(client.payments.partial_update(id=paid.id, body={"source": "cash"}))
+    assert changed.source == "cash"
+    card = {"kind": "card", "last_digits": "42"}
+    changed = run(client.payments.partial_update(id=paid.id, body={"source": card}))
+    assert isinstance(changed.source, market.Card)
+    assert changed.source.last_digits == "42"
+    settled = run(client.payments.settle(id=paid.id, body={"kind": "card", "last_digits": "7"}))
+    assert settled.id == paid.id
+    report = run(client.payments.report())
+    assert report["payments"][0] is run(client.payments.get(id=listed[0].id))
+    run(client.payments.delete(id=paid.id))  # other tests look at what the server begins with
 
 
-@BOTH
-def test_types_at_work_list_below_a_field_of_its_records_follows_them(address: str, asynchronous: bool) -> None:
+def test_types_at_work_list_below_a_field_of_its_records_follows_them(opened: Opened) -> None:
     """The hall of a shelf is in its place, and a shelf is found by the number there."""
-    client = market_of(asynchronous, address)
-    with running(client) as run:
-        assert run(client.shelves.get_list(hall=77)) == []
-        made = run(client.shelves.create(hall=77, body={"label": "Tea", "place": {"number": 4}}))
-        assert (made.place.hall, made.place.number) == (77, 4)
-        assert run(client.shelves.get(hall=77, shelf=4)) is made
-        assert [one.label for one in run(client.shelves.get_list(hall=77))] == ["Tea"]
-        run(client.shelves.delete(hall=77, shelf=4))
-        assert list(run(client.shelves.get_list(hall=77))) == []
+    client, run = opened
+    assert run(client.shelves.get_list(hall=77)) == []
+    made = run(client.shelves.create(hall=77, body={"label": "Tea", "place": {"number": 4}}))
+    assert (made.place.hall, made.place.number) == (77, 4)
+    assert run(client.shelves.get(hall=77, shelf=4)) is made
+    assert [one.label for one in run(client.shelves.get_list(hall=77))] == ["Tea"]
+    run(client.shelves.delete(hall=77, shelf=4))
+    assert list(run(client.shelves.get_list(hall=77))) == []
 
 
 def test_types_at_work_datetimes_of_calls_have_their_format(address: str) -> None:

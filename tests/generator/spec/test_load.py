@@ -255,10 +255,8 @@ def test_load_digest_counts_what_has_a_meaning(old: str, new: str) -> None:
 
 def test_load_digest_tells_true_from_one() -> None:
     """They are equal to Python, and another JSON value."""
-    as_flag, as_number = (
-        SMALL.replace("title: string", f"title: {{type: any, default: {value}}}") for value in ("true", "1")
-    )
-    assert digest(as_flag) != digest(as_number)
+    typed = [SMALL.replace("title: string", f"title: {{type: any, default: {value}}}") for value in ("true", "1")]
+    assert digest(typed[0]) != digest(typed[1])
 
 
 def test_load_durations_count_by_their_length() -> None:
