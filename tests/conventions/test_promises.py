@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator
@@ -70,7 +69,7 @@ def names_of(file: str) -> set[str]:
     text = path.read_text("utf-8")
     if path.suffix == ".json":
         return {"", *(case["id"] for case in json.loads(text)["cases"])}
-    return {"", *(node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))}
+    return {"", *re.findall(r"^(?:async )?def (\w+)", text, re.MULTILINE)}
 
 
 def test_promises_named_tests_exist() -> None:

@@ -340,21 +340,17 @@ def test_record_that_is_gone_is_requested_once_though_its_404_makes_lists_stale(
         assert session.asked(0) == ["GET /items/1"] * 2
 
 
-def test_live_read_raises_an_error_that_expires_at_once() -> None:
+async def test_live_read_raises_an_error_that_expires_at_once() -> None:
     """With `error_expiry_length: 0s` it is stale when the read looks at it, and no reason to show old data."""
     spec = "options: {error_expiry_length: 0s}\n" + SPEC
     responses = iter([httpx.Response(200, json={"id": 1, "name": "a"}), httpx.Response(404)])
     times = itertools.count(1_000_000)  # time passes between all events
-
-    async def look() -> None:
-        store = restencil.Store(clock=lambda: next(times) / 100)
-        transport = httpx.MockTransport(lambda request: next(responses))
-        kind = client_class(package_of(spec), asynchronous=True)
-        async with kind(store=store, client=httpx.AsyncClient(transport=transport)) as client:
-            async with client.runs.get.live(id=1) as live:
-                assert (await anext(live)).name == "a"
-                client.runs.get.expire(id=1)
-                with pytest.raises(restencil.NotFoundError):
-                    await asyncio.wait_for(anext(live), PATIENCE)
-
-    asyncio.run(look())
+    store = restencil.Store(clock=lambda: next(times) / 100)
+    transport = httpx.MockTransport(lambda request: next(responses))
+    kind = client_class(package_of(spec), asynchronous=True)
+    async with kind(store=store, client=httpx.AsyncClient(transport=transport)) as client:
+        async with client.runs.get.live(id=1) as live:
+            assert (await anext(live)).name == "a"
+            client.runs.get.expire(id=1)
+            with pytest.raises(restencil.NotFoundError):
+                await asyncio.wait_for(anext(live), PATIENCE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -185,22 +184,18 @@ def test_failed_resets_reset_while_server_is_away_raises_and_is_tried_again(serv
 
 
 @needs_server
-def test_failed_resets_reset_in_a_loop_never_waits_for_the_server(server: ValkeyServer) -> None:
+async def test_failed_resets_reset_in_a_loop_never_waits_for_the_server(server: ValkeyServer) -> None:
     """Where the server is known to be away the caller is told at once."""
-
-    async def run() -> None:
-        with Proxy(server.port) as proxy:
-            store = PatientStore(storage=valkey_storage(proxy.url))
-            async with store, AsyncController(store) as controller:
-                controller.set_response(items.get, {"id": 1}, {"id": 1})
-                assert store.flush(PATIENCE * 1_000)
-                proxy.hold()
+    with Proxy(server.port) as proxy:
+        store = PatientStore(storage=valkey_storage(proxy.url))
+        async with store, AsyncController(store) as controller:
+            controller.set_response(items.get, {"id": 1}, {"id": 1})
+            assert store.flush(PATIENCE * 1_000)
+            proxy.hold()
+            controller.reset_entire_store()
+            assert not store.flush(1_500)
+            with pytest.raises(StorageError, match="is not written yet"):
                 controller.reset_entire_store()
-                assert not store.flush(1_500)
-                with pytest.raises(StorageError, match="is not written yet"):
-                    controller.reset_entire_store()
-                proxy.release()
-                proxy.cut()
-                assert store.flush(PATIENCE * 1_000)
-
-    asyncio.run(run())
+            proxy.release()
+            proxy.cut()
+            assert store.flush(PATIENCE * 1_000)

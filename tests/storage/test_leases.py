@@ -413,45 +413,36 @@ def test_leases_stale_data_is_refetched_by_one_process(house: House) -> None:
     assert len(house.counting.asked) == 2
 
 
-def test_leases_tasks_of_processes_ask_once(house: House) -> None:
+async def test_leases_tasks_of_processes_ask_once(house: House) -> None:
     """Under asyncio many tasks of several processes send one request for each key."""
-
-    async def main() -> list[int]:
-        processes = [house.async_process() for _ in range(3)]
-        for process in processes:
-            process.open()
-        reads = [process.read(house.items.get, id=str(key)) for process in processes for key in range(20)]
-        found = await asyncio.gather(*reads)
-        for process in processes:
-            await process.aclose()
-            await process.store.aclose()
-        return [item.count for item in found]
-
-    counts = asyncio.run(main())
+    processes = [house.async_process() for _ in range(3)]
+    for process in processes:
+        process.open()
+    reads = [process.read(house.items.get, id=str(key)) for process in processes for key in range(20)]
+    counts = [item.count for item in await asyncio.gather(*reads)]
+    for process in processes:
+        await process.aclose()
+        await process.store.aclose()
     assert sorted(house.counting.asked) == sorted(f"/items/{key}" for key in range(20))
     assert counts[:20] == counts[20:40] == counts[40:]
 
 
-def test_leases_task_that_is_cancelled_gives_its_lease_back(house: House) -> None:
+async def test_leases_task_that_is_cancelled_gives_its_lease_back(house: House) -> None:
     """What a task held that nobody wants any more is free for others."""
     other = house.process()
-
-    async def main() -> None:
-        process = house.async_process()
-        process.open()
-        task = asyncio.ensure_future(process.read(house.items.get, id="1"))
-        await asyncio.to_thread(house.arrived)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await eventually_async(lambda: not house.leases)
-        house.counting.may_answer.set()
-        await asyncio.to_thread(other.read, house.items.get, id="1")
-        await process.aclose()
-        await process.store.aclose()
-
     house.counting.may_answer.clear()
-    asyncio.run(main())
+    process = house.async_process()
+    process.open()
+    task = asyncio.ensure_future(process.read(house.items.get, id="1"))
+    await asyncio.to_thread(house.arrived)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await eventually_async(lambda: not house.leases)
+    house.counting.may_answer.set()
+    await asyncio.to_thread(other.read, house.items.get, id="1")
+    await process.aclose()
+    await process.store.aclose()
     assert len(house.counting.asked) == 2
 
 

@@ -84,17 +84,13 @@ async def _resets(controller: AsyncController) -> None:
 
 
 @pytest.mark.parametrize("does", [_reads, _writes, _lives, _resets])
-def test_loops_storage_that_is_far_away_holds_up_no_loop(does: Callable[[AsyncController], Any]) -> None:
+async def test_loops_storage_that_is_far_away_holds_up_no_loop(does: Callable[[AsyncController], Any]) -> None:
     """A loop never waits for it: threads ask it, and none of them holds the store meanwhile."""
     far = Far()
-
-    async def main() -> None:
-        far.store = Store(storage=far)
+    far.store = Store(storage=far)
+    with Server(lambda request: Reply(body=b'{"id": "1", "name": "a"}')) as server:
         async with far.store as store, AsyncController(store, base_url=server.url) as controller:
             await does(controller)
-
-    with Server(lambda request: Reply(body=b'{"id": "1", "name": "a"}')) as server:
-        asyncio.run(main())
     assert far.called >= {"open", "load", "commit", "close"}
     assert far.wrong == set()
 

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from math import inf
 from pathlib import Path
@@ -627,19 +628,14 @@ def test_sqlite_pages_overwritten_while_processes_run(folder: Path, storage: SQL
 def test_sqlite_processes_that_begin_together_find_one_epoch(folder: Path, clock: Time) -> None:
     """The first file is made once, however many look for it."""
     storages = [sqlite_storage(folder) for _ in range(8)]
-    epochs: list[int] = []
     barrier = threading.Barrier(len(storages))
 
-    def begin(storage: SQLiteStorage) -> None:
+    def begin(storage: SQLiteStorage) -> int:
         barrier.wait()
-        epochs.append(storage.open(PLACE, clock).epoch)
+        return storage.open(PLACE, clock).epoch
 
-    threads = [threading.Thread(target=begin, args=(storage,)) for storage in storages]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(epochs) == 8 and len(set(epochs)) == 1
+    with ThreadPoolExecutor(8) as threads:
+        assert len(set(threads.map(begin, storages))) == 1
     for storage in storages:
         storage.close()
 
@@ -660,18 +656,12 @@ def test_sqlite_reset_does_not_wait_for_a_commit(folder: Path, storage: SQLiteSt
     before = epoch_of(storage)
     with closing(sqlite3.connect(file_of(folder), isolation_level=None)) as holder:
         holder.execute("BEGIN IMMEDIATE")
-        late: list[object] = []
-
-        def commit() -> None:
-            late.append(storage.commit(batch(before, row("late"))).epoch)
-
-        thread = threading.Thread(target=commit)
-        thread.start()
-        time.sleep(0.1)
-        after = storage.reset()
-        holder.execute("ROLLBACK")
-        thread.join()
-    assert late in ([before], [after])
+        with ThreadPoolExecutor() as threads:
+            late = threads.submit(storage.commit, batch(before, row("late")))
+            time.sleep(0.1)
+            after = storage.reset()
+            holder.execute("ROLLBACK")
+    assert late.result().epoch in (before, after)
     assert storage.load([("A", "late")])[:3] == (after, 0, [])
 
 

@@ -13,6 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from typing import Any
 from unittest import mock
@@ -662,24 +663,19 @@ def test_valkey_closing_ends_the_connection_of_waiters(server: ValkeyServer, cut
     eventually(lambda: _others(server) == 0)
     with Proxy(server.port) as proxy:
         storage = opened(proxy)
-        told: list[BaseException] = []
 
         def wait() -> None:
-            try:
-                for _ in range(1_000):
-                    storage.changes(0, 1_000)
-            except StorageDown as error:
-                told.append(error)
+            for _ in range(1_000):
+                storage.changes(0, 1_000)
 
         storage.changes(0, 0)
-        thread = threading.Thread(target=wait)
-        thread.start()
-        eventually(lambda: b"flags=b" in server.ask("CLIENT", "LIST"))
-        if cut:
-            proxy.cut()
-        storage.close()
-        thread.join(PATIENCE)
-        assert len(told) == 1
+        with ThreadPoolExecutor() as threads:
+            waiting = threads.submit(wait)
+            eventually(lambda: b"flags=b" in server.ask("CLIENT", "LIST"))
+            if cut:
+                proxy.cut()
+            storage.close()
+            assert isinstance(waiting.exception(PATIENCE), StorageDown)
         eventually(lambda: _others(server) == 0)
 
 

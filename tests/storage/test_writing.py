@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -261,15 +260,11 @@ def test_writing_store_that_is_closed_goes_on_in_memory() -> None:
     assert storage.load([("WrittenTag", "2")]).rows == []
 
 
-async def _closed(storage: MemoryStorage) -> None:
-    async with PatientStore(storage=storage) as store:
-        store.apply(Set(Tag, (), {"id": "1"}, Meta(1, 1, 2)))
-
-
-def test_writing_asynchronous_end_waits_in_a_thread() -> None:
+async def test_writing_asynchronous_end_waits_in_a_thread() -> None:
     """`async with` closes a store as `with` does."""
     storage = MemoryStorage(write_behind=60_000)
-    asyncio.run(_closed(storage))
+    async with PatientStore(storage=storage) as store:
+        store.apply(Set(Tag, (), {"id": "1"}, Meta(1, 1, 2)))
     assert len(storage.load([("WrittenTag", "1")]).rows) == 1
 
 

@@ -7,6 +7,7 @@ import gc
 import pickle
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -188,20 +189,9 @@ def test_exception_copy_waiters_for_one_request_gets_an_error_of_their_own() -> 
         raise OSError("down")
 
     get: Any = RestEndpoint(path="/users/:id", url_prefix="http://case.test", schema=User)
-    caught: list[BaseException] = []
-    with Controller(client=Asked(respond).sync) as controller:
-
-        def call() -> None:
-            try:
-                controller.fetch(get, id="1")
-            except Exception as error:
-                caught.append(error)
-
-        threads = [threading.Thread(target=call) for _ in range(3)]
-        for thread in threads:
-            thread.start()
+    with Controller(client=Asked(respond).sync) as controller, ThreadPoolExecutor(3) as threads:
+        calls = [threads.submit(controller.fetch, get, id="1") for _ in range(3)]
         go.set()
-        for thread in threads:
-            thread.join(PATIENCE)
+        caught = [call.exception(PATIENCE) for call in calls]
     assert len({id(error) for error in caught}) == 3
     assert len({(type(error), str(error)) for error in caught}) == 1

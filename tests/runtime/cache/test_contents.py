@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -77,12 +78,8 @@ def test_contents_stream_is_not_shared(server: Server) -> None:
 
     with Server(answer) as slow, Controller() as controller:
         stream = endpoint_of(slow, "stream")
-        found: list[bytes] = []
-        threads = [threading.Thread(target=lambda: found.append(controller.read(stream, id=1).read())) for _ in "ab"]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(PATIENCE)
+        with ThreadPoolExecutor(2) as threads:
+            found = list(threads.map(lambda _: controller.read(stream, id=1).read(), "ab"))
         assert found == [b"data", b"data"]
 
 

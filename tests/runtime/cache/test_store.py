@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from typing import Any
 
@@ -192,9 +192,8 @@ def test_store_listeners_run_outside_of_the_lock(desk: Desk) -> None:
     found: list[Any] = []
 
     def listen() -> None:
-        thread = threading.Thread(target=lambda: found.append(desk.data(bare, {})))
-        thread.start()
-        thread.join(PATIENCE)
+        with ThreadPoolExecutor() as threads:
+            found.append(threads.submit(desk.data, bare, {}).result(PATIENCE))
 
     desk.store.add_listener(listen)
     desk.answer(bare, 7, {})

@@ -182,18 +182,15 @@ def test_controller_client_url_prefixes_are_checked() -> None:
         Blog(store, url_prefixes={UPLOADS: "http://user:s3cret@elsewhere"})
 
 
-def test_controller_client_async_client_takes_a_coroutine_function() -> None:
+async def test_controller_client_async_client_takes_a_coroutine_function() -> None:
     async def token() -> str:
         await asyncio.sleep(0)
         return "later"
 
-    async def main() -> None:
-        server = asked()
-        async with AsyncBlog(client=server.asynchronous, token=token) as blog:
-            assert (await blog.users.get(id="1")).id == "1"
-        assert server.requests[0].headers["access-token"] == "later"
-
-    asyncio.run(main())
+    server = asked()
+    async with AsyncBlog(client=server.asynchronous, token=token) as blog:
+        assert (await blog.users.get(id="1")).id == "1"
+    assert server.requests[0].headers["access-token"] == "later"
 
 
 def test_controller_client_synchronous_client_rejects_a_coroutine_function() -> None:

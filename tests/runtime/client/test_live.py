@@ -180,20 +180,13 @@ def test_inactive_live_read_shows_nothing_and_asks_nothing(controller: Any, cloc
     assert task.result() == [] and server.asked == 0
 
 
-def test_async_live_read_receives_of_writes_of_threads_in_real_time() -> None:
-    async def main() -> list[str]:
-        async with AsyncController() as controller:
-            controller.set_response(Users.get, {"id": "1", "name": "a"}, id="1")
-            found: list[str] = []
-            async with controller.live(Users.get, id="1") as live:
-                async for user in live:
-                    found.append(user.name)
-                    if len(found) == 2:
-                        break
-                    await asyncio.to_thread(controller.set_response, Users.get, {"id": "1", "name": "b"}, id="1")
-            return found
-
-    assert asyncio.run(main()) == ["a", "b"]
+async def test_async_live_read_receives_of_writes_of_threads_in_real_time() -> None:
+    async with AsyncController() as controller:
+        controller.set_response(Users.get, {"id": "1", "name": "a"}, id="1")
+        async with controller.live(Users.get, id="1") as live:
+            assert (await anext(live)).name == "a"
+            await asyncio.to_thread(controller.set_response, Users.get, {"id": "1", "name": "b"}, id="1")
+            assert (await anext(live)).name == "b"
 
 
 # -- polling

@@ -106,31 +106,25 @@ class Session:
         return httpx.AsyncClient(transport=httpx.MockTransport(self.answer))
 
 
-def test_logout_concurrent_401s_in_tasks_cause_one_refresh() -> None:
-    async def main() -> None:
-        session = Session()
+async def test_logout_concurrent_401s_in_tasks_cause_one_refresh() -> None:
+    session = Session()
+    endpoint = session.endpoint(refresh=session.renew_later)
+    async with AsyncController(client=session.async_client()) as controller:
+        users = await asyncio.gather(*(controller.fetch(endpoint, id=str(n)) for n in range(100)))
+        assert [user.id for user in users] == [str(n) for n in range(100)]
+    assert session.refreshes == 1 and session.requests == 200
+
+
+async def test_logout_refresh_without_success_lets_the_error_go_on_and_logs_out_once() -> None:
+    session = Session(works=False)
+    managers = [LogoutManager(), NetworkManager(), SubscriptionManager()]
+    async with AsyncController(client=session.async_client(), managers=managers) as controller:
         endpoint = session.endpoint(refresh=session.renew_later)
-        async with AsyncController(client=session.async_client()) as controller:
-            users = await asyncio.gather(*(controller.fetch(endpoint, id=str(n)) for n in range(100)))
-            assert [user.id for user in users] == [str(n) for n in range(100)]
-        assert session.refreshes == 1 and session.requests == 200
-
-    asyncio.run(main())
-
-
-def test_logout_refresh_without_success_lets_the_error_go_on_and_logs_out_once() -> None:
-    async def main() -> None:
-        session = Session(works=False)
-        managers = [LogoutManager(), NetworkManager(), SubscriptionManager()]
-        async with AsyncController(client=session.async_client(), managers=managers) as controller:
-            endpoint = session.endpoint(refresh=session.renew_later)
-            outcomes = await asyncio.gather(
-                *(controller.fetch(endpoint, id=str(n)) for n in range(50)), return_exceptions=True
-            )
-            assert all(getattr(o, "status", 401) == 401 for o in outcomes)
-            assert controller.store.resets == 1 and session.refreshes == 1 and session.requests == 50
-
-    asyncio.run(main())
+        outcomes = await asyncio.gather(
+            *(controller.fetch(endpoint, id=str(n)) for n in range(50)), return_exceptions=True
+        )
+        assert all(getattr(o, "status", 401) == 401 for o in outcomes)
+        assert controller.store.resets == 1 and session.refreshes == 1 and session.requests == 50
 
 
 def test_logout_second_401_is_final() -> None:
@@ -168,25 +162,22 @@ def test_logout_refresh_that_fails_is_logged_and_counts_as_no(caplog: pytest.Log
     assert "refresh of endpoint" in caplog.text and "no way" in caplog.text
 
 
-def test_logout_when_the_caller_that_refreshes_is_cancelled_the_next_one_takes_over() -> None:
-    async def main() -> None:
-        session = Session()
-        began = asyncio.Event()
+async def test_logout_when_the_caller_that_refreshes_is_cancelled_the_next_one_takes_over() -> None:
+    session = Session()
+    began = asyncio.Event()
 
-        async def refresh(error: Any) -> bool:
-            if not began.is_set():
-                began.set()
-                await asyncio.Event().wait()  # until its caller is cancelled
-            return await session.renew_later(error)
+    async def refresh(error: Any) -> bool:
+        if not began.is_set():
+            began.set()
+            await asyncio.Event().wait()  # until its caller is cancelled
+        return await session.renew_later(error)
 
-        endpoint = session.endpoint(refresh=refresh)
-        async with AsyncController(client=session.async_client()) as controller:
-            first = asyncio.create_task(controller.fetch(endpoint, id="1"))
-            await began.wait()
-            others = [asyncio.create_task(controller.fetch(endpoint, id=str(n))) for n in range(2, 6)]
-            await eventually_async(lambda: session.requests == 5)
-            first.cancel()
-            assert [user.id for user in await asyncio.gather(*others)] == ["2", "3", "4", "5"]
-            assert session.refreshes == 1
-
-    asyncio.run(main())
+    endpoint = session.endpoint(refresh=refresh)
+    async with AsyncController(client=session.async_client()) as controller:
+        first = asyncio.create_task(controller.fetch(endpoint, id="1"))
+        await began.wait()
+        others = [asyncio.create_task(controller.fetch(endpoint, id=str(n))) for n in range(2, 6)]
+        await eventually_async(lambda: session.requests == 5)
+        first.cancel()
+        assert [user.id for user in await asyncio.gather(*others)] == ["2", "3", "4", "5"]
+        assert session.refreshes == 1

@@ -79,41 +79,35 @@ def test_network_thousand_threads_that_read_the_same_send_one_request() -> None:
     assert controller.store.in_flight.by_id == {} and controller.store.in_flight.joinable == {}
 
 
-def test_network_threads_and_tasks_join_one_request_whichever_caller_began_it() -> None:
-    async def main(first: str) -> None:
-        gate, store = Gate(), Store()
-        with Controller(store, client=gate.client()) as controller:
-            async with AsyncController(store, client=gate.async_client()) as other:
-                begin: list[Callable[[], Any]] = [
-                    lambda: asyncio.create_task(asyncio.to_thread(controller.read, Users.get, id="1")),
-                    lambda: asyncio.create_task(other.read(Users.get, id="1")),
-                ]
-                reads = [begin[first == "task"]()]
-                await eventually_async(lambda: gate.count == 1)
-                reads += [start() for start in begin * 5]
-                await asyncio.sleep(0.05)
-                gate.open.set()
-                assert len({id(user) for user in await asyncio.gather(*reads)}) == 1
-                assert gate.count == 1
-
-    asyncio.run(main("thread"))
-    asyncio.run(main("task"))
+@pytest.mark.parametrize("first", [0, 1], ids=["thread", "task"])
+async def test_network_threads_and_tasks_join_one_request_whichever_caller_began_it(first: int) -> None:
+    gate, store = Gate(), Store()
+    with Controller(store, client=gate.client()) as controller:
+        async with AsyncController(store, client=gate.async_client()) as other:
+            begin: list[Callable[[], Any]] = [
+                lambda: asyncio.create_task(asyncio.to_thread(controller.read, Users.get, id="1")),
+                lambda: asyncio.create_task(other.read(Users.get, id="1")),
+            ]
+            reads = [begin[first]()]
+            await eventually_async(lambda: gate.count == 1)
+            reads += [start() for start in begin * 5]
+            await asyncio.sleep(0.05)
+            gate.open.set()
+            assert len({id(user) for user in await asyncio.gather(*reads)}) == 1
+            assert gate.count == 1
 
 
-def test_network_blocking_call_in_the_thread_of_the_loop_that_owns_the_request_sends_its_own() -> None:
-    async def main() -> None:
-        gate, store = Gate(), Store()
-        other = Gate(opened=True)
-        with Controller(store, client=other.client()) as controller:
-            async with AsyncController(store, client=gate.async_client()) as asynchronous:
-                task = asyncio.create_task(asynchronous.read(Users.get, id="1"))
-                await eventually_async(lambda: gate.count == 1)
-                assert controller.read(Users.get, id="1").name == "Ann"
-                assert (gate.count, other.count) == (1, 1)
-                gate.open.set()
-                await task
-
-    asyncio.run(main())
+async def test_network_blocking_call_in_the_thread_of_the_loop_that_owns_the_request_sends_its_own() -> None:
+    gate, store = Gate(), Store()
+    other = Gate(opened=True)
+    with Controller(store, client=other.client()) as controller:
+        async with AsyncController(store, client=gate.async_client()) as asynchronous:
+            task = asyncio.create_task(asynchronous.read(Users.get, id="1"))
+            await eventually_async(lambda: gate.count == 1)
+            assert controller.read(Users.get, id="1").name == "Ann"
+            assert (gate.count, other.count) == (1, 1)
+            gate.open.set()
+            await task
 
 
 def test_network_hook_that_reads_what_its_own_request_fetches_does_not_wait_for_itself() -> None:
@@ -135,100 +129,87 @@ def test_network_hook_that_reads_what_its_own_request_fetches_does_not_wait_for_
 # cancelling and aborting
 
 
-def test_network_cancelled_caller_only_leaves_a_shared_request() -> None:
-    async def main() -> None:
-        gate = Gate()
-        async with AsyncController(client=gate.async_client()) as controller:
-            first = asyncio.create_task(controller.read(Users.get, id="1"))
-            await eventually_async(lambda: gate.count == 1)
-            second = asyncio.create_task(controller.read(Users.get, id="1"))
-            await asyncio.sleep(0)
-            first.cancel()
-            await asyncio.sleep(0)
-            assert first.cancelled()
-            gate.open.set()
-            assert (await second).name == "Ann"
-            assert gate.count == 1
-
-    asyncio.run(main())
+async def test_network_cancelled_caller_only_leaves_a_shared_request() -> None:
+    gate = Gate()
+    async with AsyncController(client=gate.async_client()) as controller:
+        first = asyncio.create_task(controller.read(Users.get, id="1"))
+        await eventually_async(lambda: gate.count == 1)
+        second = asyncio.create_task(controller.read(Users.get, id="1"))
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.sleep(0)
+        assert first.cancelled()
+        gate.open.set()
+        assert (await second).name == "Ann"
+        assert gate.count == 1
 
 
-def test_network_last_cancelled_caller_aborts_the_request_and_no_error_is_recorded() -> None:
-    async def main() -> None:
-        gate = Gate()
-        async with AsyncController(client=gate.async_client()) as controller:
-            calls = [asyncio.create_task(controller.read(Users.get, id="1")) for _ in range(3)]
-            await eventually_async(lambda: gate.count == 1)
-            for call in calls:
-                call.cancel()
-            await asyncio.gather(*calls, return_exceptions=True)
-            await eventually_async(lambda: controller.store.in_flight.by_id == {})
-            assert controller.get_error(Users.get, id="1") is None
-            gate.open.set()
-            assert (await controller.read(Users.get, id="1")).name == "Ann"
-            assert gate.count == 2
-
-    asyncio.run(main())
+async def test_network_last_cancelled_caller_aborts_the_request_and_no_error_is_recorded() -> None:
+    gate = Gate()
+    async with AsyncController(client=gate.async_client()) as controller:
+        calls = [asyncio.create_task(controller.read(Users.get, id="1")) for _ in range(3)]
+        await eventually_async(lambda: gate.count == 1)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        await eventually_async(lambda: controller.store.in_flight.by_id == {})
+        assert controller.get_error(Users.get, id="1") is None
+        gate.open.set()
+        assert (await controller.read(Users.get, id="1")).name == "Ann"
+        assert gate.count == 2
 
 
-def test_network_caller_cancelled_before_its_request_began_leaves_nothing_pending() -> None:
-    async def main() -> None:
-        gate = Gate(opened=True)
-        async with AsyncController(client=gate.async_client()) as controller:
-            task = asyncio.create_task(controller.read(Users.get, id="1"))
-            await asyncio.sleep(0)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            await eventually_async(lambda: controller.store.in_flight.by_id == {})
-            assert controller.store.in_flight.joinable == {}
-
-    asyncio.run(main())
+async def test_network_caller_cancelled_before_its_request_began_leaves_nothing_pending() -> None:
+    gate = Gate(opened=True)
+    async with AsyncController(client=gate.async_client()) as controller:
+        task = asyncio.create_task(controller.read(Users.get, id="1"))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await eventually_async(lambda: controller.store.in_flight.by_id == {})
+        assert controller.store.in_flight.joinable == {}
 
 
 @pytest.mark.network
 @pytest.mark.parametrize("reads", [300, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_network_many_cancelled_reads_leave_the_pool_usable_and_nothing_pending(loopback: str, reads: int) -> None:
-    async def main() -> None:
-        users = Users.get.extend(url_prefix=loopback)
-        async with httpx.AsyncClient(limits=httpx.Limits(max_connections=20), timeout=PATIENCE) as client:
-            async with AsyncController(client=client) as controller:
-                for start in range(0, reads, 100):
-                    calls = [asyncio.create_task(controller.read(users, id=str(start + n))) for n in range(100)]
-                    for _ in range(start // 100 % 7):
-                        await asyncio.sleep(0.001 * (start // 700 % 3))
-                    for call in calls:
-                        call.cancel()
-                    outcomes = await asyncio.gather(*calls, return_exceptions=True)
-                    assert all(isinstance(o, asyncio.CancelledError | User) for o in outcomes)
-                await eventually_async(lambda: controller.store.in_flight.by_id == {})
-                assert controller.store.in_flight.joinable == {}
-                users_read = await asyncio.gather(*(controller.fetch(users, id=f"end{n}") for n in range(50)))
-                assert [user.id for user in users_read] == [f"end{n}" for n in range(50)]
-                await eventually_async(lambda: len(asyncio.all_tasks()) == 1)
+async def test_network_many_cancelled_reads_leave_the_pool_usable_and_nothing_pending(
+    loopback: str, reads: int
+) -> None:
+    users = Users.get.extend(url_prefix=loopback)
+    async with httpx.AsyncClient(limits=httpx.Limits(max_connections=20), timeout=PATIENCE) as client:
+        async with AsyncController(client=client) as controller:
+            for start in range(0, reads, 100):
+                calls = [asyncio.create_task(controller.read(users, id=str(start + n))) for n in range(100)]
+                for _ in range(start // 100 % 7):
+                    await asyncio.sleep(0.001 * (start // 700 % 3))
+                for call in calls:
+                    call.cancel()
+                outcomes = await asyncio.gather(*calls, return_exceptions=True)
+                assert all(isinstance(o, asyncio.CancelledError | User) for o in outcomes)
+            await eventually_async(lambda: controller.store.in_flight.by_id == {})
+            assert controller.store.in_flight.joinable == {}
+            users_read = await asyncio.gather(*(controller.fetch(users, id=f"end{n}") for n in range(50)))
+            assert [user.id for user in users_read] == [f"end{n}" for n in range(50)]
+            await eventually_async(lambda: len(asyncio.all_tasks()) == 1)
 
-    asyncio.run(main())
 
-
-def test_network_signal_aborts_its_own_request_and_a_joined_caller_s_signal_does_not() -> None:
-    async def main() -> None:
-        gate = Gate()
-        joined, own = restencil.AbortController(), restencil.AbortController()
-        async with AsyncController(client=gate.async_client()) as controller:
-            first = asyncio.create_task(controller.fetch(Users.get.extend(signal=own.signal), id="1"))
-            await eventually_async(lambda: gate.count == 1)
-            second = asyncio.create_task(controller.fetch(Users.get.extend(signal=joined.signal), id="1"))
-            await asyncio.sleep(0)
-            joined.abort()
-            await asyncio.sleep(0.01)
-            assert not first.done() and not second.done()
-            own.abort("enough")
-            for task in (first, second):
-                with pytest.raises(AbortError, match="enough"):
-                    await task
-            assert controller.get_error(Users.get, id="1") is None
-
-    asyncio.run(main())
+async def test_network_signal_aborts_its_own_request_and_a_joined_caller_s_signal_does_not() -> None:
+    gate = Gate()
+    joined, own = restencil.AbortController(), restencil.AbortController()
+    async with AsyncController(client=gate.async_client()) as controller:
+        first = asyncio.create_task(controller.fetch(Users.get.extend(signal=own.signal), id="1"))
+        await eventually_async(lambda: gate.count == 1)
+        second = asyncio.create_task(controller.fetch(Users.get.extend(signal=joined.signal), id="1"))
+        await asyncio.sleep(0)
+        joined.abort()
+        await asyncio.sleep(0.01)
+        assert not first.done() and not second.done()
+        own.abort("enough")
+        for task in (first, second):
+            with pytest.raises(AbortError, match="enough"):
+                await task
+        assert controller.get_error(Users.get, id="1") is None
 
 
 # loops and threads that end

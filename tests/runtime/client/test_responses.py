@@ -10,6 +10,7 @@ import pickle
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -174,19 +175,14 @@ def test_responses_threads_that_join_a_request_get_the_same_members() -> None:
 
     asked = Asked(respond)
     get: Any = RestEndpoint(path="/users/:id", schema=User)
-    found: list[Any] = []
-    with Controller(client=asked.sync) as controller:
-        calls = [controller.fetch, controller.fetch_response, controller.fetch_response]
-        threads = [threading.Thread(target=lambda call=call: found.append(call(get, id=1))) for call in calls]
-        for thread in threads:
-            thread.start()
+    with Controller(client=asked.sync) as controller, ThreadPoolExecutor(3) as threads:
+        calls: list[Any] = [controller.fetch, controller.fetch_response, controller.fetch_response]
+        began = [threads.submit(call, get, id=1) for call in calls]
         flights = controller.store.in_flight.by_id
         eventually(lambda: sum(flight.callers for flight in list(flights.values())) == 3)
         go.set()
-        for thread in threads:
-            thread.join(PATIENCE)
+        _, first, second = (call.result(PATIENCE) for call in began)
     assert len(asked.requests) == 1
-    first, second = (one for one in found if isinstance(one, restencil.Response))
     assert first is not second and first != second and vars(first) == vars(second) | {"headers": first.headers}
     assert first.http is second.http and first.value is second.value and first.headers["x-left"] == "41"
 

@@ -6,6 +6,7 @@ import datetime
 import gc
 import math
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -121,25 +122,19 @@ def test_views_what_is_made_of_an_endpoint_of_a_view_is_called_as_the_view_says(
 
 def test_views_many_threads_get_the_identical_view(news: Blog) -> None:
     """However many ask for it at the same time, and whatever else is made meanwhile."""
-    found: list[set[int]] = []
     start = threading.Barrier(8)
 
-    def ask(thread: int) -> None:
+    def ask(thread: int) -> list[Any]:
         start.wait(PATIENCE)
         held = []
         for count in range(60):
             held.append(news.with_options(headers={"X-Tenant": str(count % 20)}, timeout=1_000 + count % 3))
             news.with_options(headers={"X-Other": f"{thread} {count}"})
-        found.append({id(view) for view in held})
-        kept.extend(held)
+        return held
 
-    kept: list[Any] = []
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
-    assert len(found) == 8 and len(set.union(*found)) == 60
+    with ThreadPoolExecutor(8) as threads:
+        kept = [view for held in threads.map(ask, range(8)) for view in held]
+    assert len(kept) == 8 * 60 and len({id(view) for view in kept}) == 60
     assert len({id(view.store) for view in kept}) == 20
 
 

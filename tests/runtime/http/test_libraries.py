@@ -69,7 +69,7 @@ def test_libraries_client_that_is_given_contains_its_library(name: str, monkeypa
 
 
 @EITHER
-def test_libraries_argument_chooses_then_the_environment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_libraries_argument_chooses_then_the_environment(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The argument is the stronger one, of controllers and of generated clients."""
     monkeypatch.setenv(VARIABLE, name)
     with contextlib.closing(SyncTransport()) as transport:
@@ -77,12 +77,8 @@ def test_libraries_argument_chooses_then_the_environment(name: str, monkeypatch:
     for other in LIBRARIES:
         with contextlib.closing(SyncTransport(http=other)) as transport:
             assert module_of(transport.client) == other
-
-    async def run() -> None:
-        async with contextlib.aclosing(AsyncTransport(http=name)) as opened:
-            assert module_of(opened.client) == name
-
-    asyncio.run(run())
+    async with contextlib.aclosing(AsyncTransport(http=name)) as opened:
+        assert module_of(opened.client) == name
 
 
 def test_libraries_httpx_is_taken_where_no_one_chose(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,21 +112,17 @@ def test_timeout_bounds_a_dripping_response(drip: str, asynchronous: bool) -> No
         assert run(controller.fetch(endpoint, what="fast")) == {}
 
 
-def test_timeout_leaves_no_connection_in_use() -> None:
+async def test_timeout_leaves_no_connection_in_use() -> None:
     """More requests than a pool has connections time out, and the next one finds a free connection."""
-
-    async def run() -> None:
-        with answer_slowly("status line") as server:
-            endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
-            async with AsyncController() as controller:
-                slow = endpoint.extend(timeout=500, body_in_key=False, method="POST")
-                found = await asyncio.gather(
-                    *(controller.fetch(slow, what="slow") for _ in range(120)), return_exceptions=True
-                )
-                assert {type(error) for error in found} == {TimeoutExceededError}
-                assert await controller.fetch(endpoint.extend(timeout="5m"), what="fast") == {}
-
-    asyncio.run(run())
+    with answer_slowly("status line") as server:
+        endpoint: Any = RestEndpoint(path="/:what", url_prefix=server.url)
+        async with AsyncController() as controller:
+            slow = endpoint.extend(timeout=500, body_in_key=False, method="POST")
+            found = await asyncio.gather(
+                *(controller.fetch(slow, what="slow") for _ in range(120)), return_exceptions=True
+            )
+            assert {type(error) for error in found} == {TimeoutExceededError}
+            assert await controller.fetch(endpoint.extend(timeout="5m"), what="fast") == {}
 
 
 def test_timeout_leaves_no_thread_behind() -> None:

@@ -316,21 +316,17 @@ def test_transport_failure_of_a_request_with_a_signal_is_its_own(asynchronous: b
         run(endpoint.extend(client=client)())
 
 
-def test_transport_cancelled_caller_sees_its_own_cancellation() -> None:
+async def test_transport_cancelled_caller_sees_its_own_cancellation() -> None:
     """A task that is cancelled from outside is no aborted request."""
-
-    async def run() -> None:
-        controller = AbortController()
-        with Server(lambda request: Reply(held=True)) as server:
-            async with httpx.AsyncClient() as client:
-                endpoint = RestEndpoint(path="/a", url_prefix=server.url, signal=controller.signal, client=client)
-                task = asyncio.ensure_future(endpoint())
-                await eventually_async(lambda: len(server.arrived) == 1)
-                task.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await task
-
-    asyncio.run(run())
+    controller = AbortController()
+    with Server(lambda request: Reply(held=True)) as server:
+        async with httpx.AsyncClient() as client:
+            endpoint = RestEndpoint(path="/a", url_prefix=server.url, signal=controller.signal, client=client)
+            task = asyncio.ensure_future(endpoint())
+            await eventually_async(lambda: len(server.arrived) == 1)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
 
 
 def test_transport_signal_calls_each_listener_once() -> None:
@@ -458,26 +454,22 @@ def test_transport_aborting_ends_a_stream_that_is_being_read(asynchronous: bool)
     assert asynchronous or seen == [b"first"]
 
 
-def test_transport_task_that_is_cancelled_while_it_reads_a_stream_sees_its_own_cancellation() -> None:
+async def test_transport_task_that_is_cancelled_while_it_reads_a_stream_sees_its_own_cancellation() -> None:
     """Also where the request has a signal."""
+    reading = asyncio.Event()
+    asked = Asked(lambda request: httpx.Response(200, stream=body_of_two(lambda: None)))
+    endpoint = RestEndpoint(path="/a", content="stream", signal=AbortController().signal, client=asked.asynchronous)
 
-    async def run() -> None:
-        reading = asyncio.Event()
-        asked = Asked(lambda request: httpx.Response(200, stream=body_of_two(lambda: None)))
-        endpoint = RestEndpoint(path="/a", content="stream", signal=AbortController().signal, client=asked.asynchronous)
+    async def read() -> None:
+        async with await endpoint() as answer:
+            async for _ in answer.aiter_bytes():
+                reading.set()
 
-        async def read() -> None:
-            async with await endpoint() as answer:
-                async for _ in answer.aiter_bytes():
-                    reading.set()
-
-        task = asyncio.ensure_future(read())
-        await reading.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(run())
+    task = asyncio.ensure_future(read())
+    await reading.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 # -- clients for tests -----------------------------------------------------------------------------------------------

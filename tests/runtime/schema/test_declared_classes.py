@@ -65,8 +65,7 @@ class AttrsArticle:
 
 
 @restencil.entity(key="PydanticAuthor")
-class PydanticAuthor(pydantic.BaseModel):
-    model_config = ConfigDict(frozen=True)
+class PydanticAuthor(pydantic.BaseModel, frozen=True):
     id: int
     name: str = ""
 
@@ -318,8 +317,7 @@ def test_declared_classes_json_names_of_the_decorator_win() -> None:
         title: str = dataclasses.field(default="", metadata={"wire": "name"})
 
     @restencil.entity(wire={"title": "headline"})
-    class Model(pydantic.BaseModel):
-        model_config = ConfigDict(frozen=True)
+    class Model(pydantic.BaseModel, frozen=True):
         id: int
         title: str = pydantic.Field(default="", alias="name")
 
@@ -344,8 +342,7 @@ def crossed_classes() -> list[Any]:
         title: str = ""
         name: str = ""
 
-    class Model(pydantic.BaseModel):
-        model_config = ConfigDict(frozen=True)
+    class Model(pydantic.BaseModel, frozen=True):
         id: int
         title: str = ""
         name: str = ""
@@ -373,14 +370,12 @@ def test_declared_classes_model_is_read_by_the_aliases_that_it_validates_and_kep
     """Those that it is written with may be others; nothing is lost on the way into the store, also not in relations."""
 
     @restencil.entity()
-    class Writer(pydantic.BaseModel):
-        model_config = ConfigDict(frozen=True)
+    class Writer(pydantic.BaseModel, frozen=True):
         id: int
         name: str = pydantic.Field(default="", validation_alias="inName", serialization_alias="outName")
 
     @restencil.entity()
-    class Text(pydantic.BaseModel):
-        model_config = ConfigDict(frozen=True)
+    class Text(pydantic.BaseModel, frozen=True):
         id: int
         title: str = pydantic.Field(default="", serialization_alias="outTitle")
         kind: str = pydantic.Field(default="", validation_alias=pydantic.AliasChoices("kind1", "kind2"))
@@ -482,8 +477,7 @@ def test_declared_classes_hooks_see_records_in_wire_form(controller: Controller)
         return {**existing, **incoming, "merged": True}
 
     @restencil.entity(process=process, validate=validate, merge=merge)
-    class Hooked(pydantic.BaseModel):
-        model_config = ConfigDict(frozen=True)
+    class Hooked(pydantic.BaseModel, frozen=True):
         id: int
         title: str = ""
         merged: bool = False
@@ -543,8 +537,7 @@ def test_declared_classes_strings_that_are_values_are_no_names() -> None:
     """Literals, and what is said beside a type."""
 
     @restencil.entity
-    class Marked(pydantic.BaseModel):
-        model_config = ConfigDict(frozen=True)
+    class Marked(pydantic.BaseModel, frozen=True):
         id: int
         status: Literal["draft", "live"] = "draft"
         notes: list[Annotated[Literal["a"], "said"]] = []
@@ -556,8 +549,7 @@ def test_declared_classes_model_that_refers_to_what_is_nowhere_has_to_be_reporte
     """pydantic itself could not use it."""
 
     @restencil.entity
-    class Lost(pydantic.BaseModel):
-        model_config = ConfigDict(frozen=True)
+    class Lost(pydantic.BaseModel, frozen=True):
         id: int
         part: Fraction | None = None
 
@@ -595,15 +587,13 @@ def test_declared_classes_lists_in_instances_are_read_only() -> None:
 
 
 @restencil.entity
-class Early(pydantic.BaseModel):
-    model_config = ConfigDict(frozen=True)
+class Early(pydantic.BaseModel, frozen=True):
     id: int
     late: Late | None = None
 
 
 @restencil.entity
-class Late(pydantic.BaseModel):
-    model_config = ConfigDict(frozen=True)
+class Late(pydantic.BaseModel, frozen=True):
     id: int
     early: Early | None = None
 
