@@ -165,7 +165,7 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
             path, kinds_of(options.get("path_params", getattr(kind, "path_params", None)))
         )
         members["_model"] = ANY
-        super()._configure({**options, "path": path, **self._own_siblings(path, options, given, base)}, given, base)
+        super()._configure({**options, "path": path, **_own_siblings(self, path, options, given, base)}, given, base)
         if self._keywords is not None:
             members["_keywords"] = self._keywords | self._template.names
         for name in ("url_prefix", "request_init"):
@@ -207,15 +207,6 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
         payload = options.get("optimistic_payload") if options.get("optimistic") and self.side_effect else None
         if payload is not None and "get_optimistic_response" not in options:
             members["get_optimistic_response"] = partial(PAYLOADS[payload], self)
-
-    def _own_siblings(
-        self, path: str, options: Mapping[str, Any], given: Mapping[str, object], base: Endpoint[..., Any] | None
-    ) -> dict[str, Any]:
-        """Return the option `siblings` of an endpoint at another path than the member of a resource that it extends."""
-        siblings = options.get("siblings")
-        if siblings is None or "siblings" in given or path == getattr(base, "path", path):
-            return {}
-        return {"siblings": siblings.moved(self)}
 
     def _separate_lists(self) -> None:
         """Separate the lists of different searches from each other, and lists in pages from whole ones."""
@@ -522,6 +513,16 @@ class RestEndpoint(Endpoint[P, R], HttpOptions):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.method} {self.path}>"
+
+
+def _own_siblings(
+    endpoint: RestEndpoint[..., Any], path: str, options: Mapping[str, Any], given: Mapping[str, object], base: object
+) -> dict[str, Any]:
+    """Return the option `siblings` of an endpoint at another path than the member of a resource that it extends."""
+    siblings = options.get("siblings")
+    if siblings is None or "siblings" in given or path == getattr(base, "path", path):
+        return {}
+    return {"siblings": siblings.moved(endpoint)}
 
 
 def _is_text(value: object) -> bool:
