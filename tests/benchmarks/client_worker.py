@@ -39,7 +39,8 @@ class User(Entity, key="User", pk="login"):
 
 class Users(Resource[Any], path="/users/:login", schema=User, url_prefix=PREFIX):
     @rest()
-    def get(self, *, login: str) -> Any: ...
+    def get(self, *, login: str) -> User:
+        raise NotImplementedError
 
 
 def _controller(library: Any = httpx) -> Controller:
@@ -51,7 +52,8 @@ def _controller(library: Any = httpx) -> Controller:
 
 class Items(Resource[Any], path="/items/:login", schema=User, url_prefix=PREFIX):
     @rest(path="/items", schema=[User])
-    def every(self) -> Any: ...
+    def every(self) -> list[User]:
+        raise NotImplementedError
 
 
 class Listing(httpx.BaseTransport):

@@ -52,7 +52,8 @@ get_all: RestEndpoint[..., Any] = RestEndpoint(
 
 class Items(Resource[Any], path="/items/:id", schema=Item, **_options()):
     @rest()
-    def get(self, *, id: int) -> Any: ...
+    def get(self, *, id: int) -> Item:
+        raise NotImplementedError
 
 
 def item(number: int) -> dict[str, Any]:
@@ -319,7 +320,8 @@ def items_at(controller: Any, address: str) -> Any:
 
     class Asked(Resource[Any], path="/items/:id", schema=Item, **{**_options(), "url_prefix": address}):
         @rest()
-        def get(self, *, id: int) -> Any: ...
+        def get(self, *, id: int) -> Item:
+            raise NotImplementedError
 
     return Asked(controller)
 

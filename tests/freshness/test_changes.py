@@ -914,7 +914,9 @@ def test_change_that_was_rejected_makes_nothing_stale(session: Session, status: 
     [{"lines": [{"text": "n"}]}, {"first": {"text": "n"}}, {"all": [{"text": "n"}]}, {"meta": {"line": {"text": "n"}}}],
 )
 @pytest.mark.parametrize("response", [NOTHING, {"id": 1}])
-def test_change_creating_nested_records_never_raises_for_missing_keys(response: Any, body: Any, change: str) -> None:
+def test_change_that_creates_nested_records_never_raises_for_their_missing_keys(
+    response: Any, body: Any, change: str
+) -> None:
     """The server chooses the keys of nested records that are sent without; the next read shows them."""
 
     def answer(method: str, target: str, body: Any) -> Any:
@@ -1237,7 +1239,7 @@ def test_change_without_a_certain_outcome_counts_as_one_that_brought_nothing(ses
         ("items.change_many", {"body": {"kind": "a", "change": {"rank": 5}}}),
     ],
 )
-def test_cancelled_change_counts_as_one_without_a_response(
+def test_change_that_is_cancelled_counts_as_one_that_brought_nothing(
     change: str, arguments: dict[str, Any], is_made: bool
 ) -> None:
     """A cancelled task, a timeout of asyncio: the request was sent, so the server may have made the change."""

@@ -728,7 +728,9 @@ def test_list_of_records_without_keys_is_stale_after_each_change_of_one(
 
 @pytest.mark.parametrize("echoes", [True, False], ids=["whole", "nothing"])
 @pytest.mark.parametrize(("reader", "writer"), [("", "other"), ("other", "")])
-def test_list_without_keys_is_stale_after_a_change_of_another_process(reader: str, writer: str, echoes: bool) -> None:
+def test_list_of_records_without_keys_is_stale_after_a_change_of_another_process(
+    reader: str, writer: str, echoes: bool
+) -> None:
     """Whether or not the process that sends the change has loaded the list."""
     with small(WITHOUT_KEYS, Watches(echoes=echoes), World(sqlite=True)) as session:
         session.call("watches.get_list", "whole", reader)

@@ -596,7 +596,7 @@ def test_change_whose_response_is_not_stored_reaches_other_processes(
 
 
 @pytest.mark.parametrize("unstored", UNSTORED.values(), ids=UNSTORED.keys())
-def test_change_whose_response_is_not_stored_costs_its_process_nothing(
+def test_change_whose_response_is_not_stored_costs_its_own_process_no_request(
     unstored: tuple[str, str, dict[str, str]],
 ) -> None:
     """The record of the response, and the list that followed it, stay fresh where the change was made."""
@@ -867,7 +867,9 @@ resources:
     ids=["record", "filtered list", "list known from a parent", "plain list", "values", "parent"],
 )
 @pytest.mark.parametrize("kept", ["in memory", "in a reopened storage", "in a loaded dump"])
-def test_dump_of_stale_data_is_loaded_as_stale(name: str, arguments: dict[str, Any], change: str, kept: str) -> None:
+def test_dump_of_what_a_change_made_stale_is_loaded_as_stale(
+    name: str, arguments: dict[str, Any], change: str, kept: str
+) -> None:
     """A read of the loaded store that sends no request gives what the server says."""
     items = {1: {"id": 1, "owner": 1, "title": "a"}, 2: {"id": 2, "owner": 1, "title": "b"}}
 

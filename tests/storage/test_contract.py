@@ -171,8 +171,10 @@ class Wrong(MemoryStorage):
         return lambda *args: cls.instead(right, *args)
 
 
-def _forgets_tables(right: Any, *places: Any) -> Loaded:
-    found: Loaded = right(*places)
+def _forgets_tables(
+    right: Any, cells: Any, keys: Any = (), index: Any = (), tables: Any = (), marks: Any = ()
+) -> Loaded:
+    found: Loaded = right(cells, keys, index, tables, marks)
     return found._replace(tables={})
 
 

@@ -103,10 +103,12 @@ def test_following_what_a_change_leaves_stale_is_so_for_all(clock: FakeClock) ->
 
     class Wards(Resource[ControllerType], path="/beds/:id", schema=Bed):
         @rest()
-        def get(self, *, id: int) -> Any: ...
+        def get(self, *, id: int) -> Bed:
+            raise NotImplementedError
 
         @rest(method="POST", path="/beds/:id/clean", schema=None, expires=("self",), body=None)
-        def clean(self, *, id: int) -> Any: ...
+        def clean(self, *, id: int) -> Any:
+            raise NotImplementedError
 
     with processes(clock) as (first, second, third):
         second.set_response(Wards.clean, None, id=1)

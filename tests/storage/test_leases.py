@@ -508,7 +508,9 @@ def test_leases_processes_ask_once_for_each_key(plain: House, tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("tasks", [0, 200])
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("valkey", marks=needs_server)])
-def test_leases_processes_ask_once_for_each_of_many_keys(plain: House, tmp_path: Path, kind: str, tasks: int) -> None:
+def test_leases_eight_processes_ask_once_for_each_of_a_thousand_keys(
+    plain: House, tmp_path: Path, kind: str, tasks: int
+) -> None:
     """1,000 keys are 1,000 requests, in plain code and in 200 tasks of each process."""
     with ExitStack() as stack:
         storage = str(tmp_path / "cache") if kind == "sqlite" else stack.enter_context(ValkeyServer()).url

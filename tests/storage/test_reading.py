@@ -289,7 +289,9 @@ _PLAIN: Any = RestEndpoint(path="/articles", schema=[Article])
 
 
 @pytest.mark.parametrize("read", [Articles.get_list, _PLAIN, Articles.get], ids=["collection", "list", "one"])
-def test_holes_rows_of_a_damaged_file_are_fetched(tmp_path: Path, read: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_holes_what_led_to_rows_of_a_damaged_file_is_fetched(
+    tmp_path: Path, read: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     """A result that was read before the damage was met is never shown without its rows; the log says what happened."""
 
     def respond(request: Any) -> Answer:

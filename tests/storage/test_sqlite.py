@@ -161,7 +161,9 @@ def test_sqlite_constructor_touches_no_disk(folder: Path) -> None:
     assert not folder.exists()
 
 
-def test_sqlite_relative_path_is_of_its_making(tmp_path: Path, clock: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sqlite_relative_path_is_that_of_its_making(
+    tmp_path: Path, clock: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A program may change its folder before the storage is first needed."""
     monkeypatch.chdir(tmp_path)
     storage = sqlite_storage("cache")
@@ -200,7 +202,9 @@ def test_sqlite_principals_and_places_are_apart(folder: Path, storage: SQLiteSto
         ([299, *range(299)], range(298)),
     ],
 )
-def test_sqlite_rows_are_found_in_any_order(storage: SQLiteStorage, pks: Sequence[int], others: Sequence[int]) -> None:
+def test_sqlite_rows_are_found_however_they_lie(
+    storage: SQLiteStorage, pks: Sequence[int], others: Sequence[int]
+) -> None:
     """Many rows are found as one by one, in the order asked, however they came: also with others in between."""
     names, epoch = [str(pk) for pk in pks], epoch_of(storage)
     came = [row(str(pk), value=b"%d" % pk, table="B" if pk in others else "A") for pk in range(300)]
@@ -448,7 +452,9 @@ def test_sqlite_newer_format_is_left_alone(folder: Path, storage: SQLiteStorage,
 
 
 @pytest.mark.parametrize("damage", ["older", "foreign", "text", "short", "no table"])
-def test_sqlite_unusable_file_has_a_successor(folder: Path, storage: SQLiteStorage, clock: Time, damage: str) -> None:
+def test_sqlite_file_that_cannot_be_used_has_a_successor(
+    folder: Path, storage: SQLiteStorage, clock: Time, damage: str
+) -> None:
     """What is of an older format, no database, or damaged is set aside; an empty epoch begins, which is no reset."""
     storage.commit(batch(epoch_of(storage), *(row(str(n)) for n in range(1000))))
     storage.close()
@@ -476,7 +482,9 @@ def test_sqlite_unusable_file_has_a_successor(folder: Path, storage: SQLiteStora
     assert file.with_suffix(".corrupt").exists()
 
 
-def test_sqlite_damage_of_an_open_file_is_met(folder: Path, storage: SQLiteStorage, other: SQLiteStorage) -> None:
+def test_sqlite_damaged_file_is_met_while_it_is_open(
+    folder: Path, storage: SQLiteStorage, other: SQLiteStorage
+) -> None:
     """The read that meets it says so; after that all processes go on in the successor, and a reset takes it away."""
     before = epoch_of(storage)
     storage.commit(batch(before, *(row(str(n), value=b"x" * 400) for n in range(2000))))
@@ -513,7 +521,7 @@ def test_sqlite_of_damaged_files_one_is_kept(folder: Path, storage: SQLiteStorag
 
 
 @pytest.mark.parametrize("all_of_it", [True, False])
-def test_sqlite_deleted_folder_is_made(
+def test_sqlite_folder_that_was_deleted_is_made_again(
     folder: Path, storage: SQLiteStorage, other: SQLiteStorage, all_of_it: bool
 ) -> None:
     """The next poll finds that the file is gone: a new epoch, which is a break and no reset."""
@@ -640,7 +648,9 @@ def test_sqlite_processes_that_begin_together_find_one_epoch(folder: Path, clock
         storage.close()
 
 
-def test_sqlite_reset_leaves_the_new_file_alone(folder: Path, storage: SQLiteStorage, other: SQLiteStorage) -> None:
+def test_sqlite_reset_leaves_the_file_of_the_new_epoch_alone(
+    folder: Path, storage: SQLiteStorage, other: SQLiteStorage
+) -> None:
     """That of the epoch before goes, and what is committed to it late makes none."""
     before = epoch_of(storage)
     other.commit(batch(before, row("1")))

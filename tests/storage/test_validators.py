@@ -356,7 +356,7 @@ def test_validators_of_two_responses_in_one_commit_are_distinguished_by_request_
         place.close()
 
 
-def test_validators_change_elsewhere_of_a_record_only_referred_to_does_not_matter(
+def test_validators_what_another_process_changed_of_a_record_that_is_only_referred_to_does_not_matter(
     place: Place,
 ) -> None:
     """The answer said nothing of it."""

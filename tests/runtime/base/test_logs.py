@@ -44,7 +44,9 @@ def said(caplog: pytest.LogCaptureFixture, logger: str) -> list[str]:
 
 
 @pytest.mark.network
-def test_logs_request_has_status_time_and_headers(asynchronous: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_request_is_reported_with_status_time_and_headers(
+    asynchronous: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     """Method, URL, status, milliseconds; of headers all names, and the values of those known to be harmless."""
     caplog.set_level(logging.DEBUG, "restencil")
     endpoint = GET.extend(request_init={"headers": {"X-Mine": "s3cret too", "Accept-Language": "de"}})

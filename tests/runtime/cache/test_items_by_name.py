@@ -40,10 +40,12 @@ Named: Any = create_resource(
 
 class Pods(Named):  # type: ignore[misc]  # Named is made at run time
     @rest(path="/pods/:name/full")
-    def full(self, *, name: str) -> Any: ...
+    def full(self, *, name: str) -> Pod:
+        raise NotImplementedError
 
     @rest(method="PUT", path="/pods/:name/scale")
-    def scale(self, *, name: str, body: Any) -> Any: ...
+    def scale(self, *, name: str, body: Any) -> Pod:
+        raise NotImplementedError
 
 
 class Cluster:
@@ -110,7 +112,9 @@ def test_items_by_name_change_by_name_shows_at_once() -> None:
 @pytest.mark.parametrize(
     ("member", "body"), [("update", {"body": BODY}), ("partial_update", {"body": BODY}), ("delete", {})]
 )
-def test_items_by_name_change_of_the_unknown_shows_nothing_before_a_response(member: str, body: dict[str, Any]) -> None:
+def test_items_by_name_change_of_what_get_never_gave_shows_nothing_before_its_response(
+    member: str, body: dict[str, Any]
+) -> None:
     """Nobody knows which record it is, so nothing is expected of the change, and that is no error."""
     cluster = Cluster(Answer(json=WEB))
     with closing(controller(cluster)) as news:

@@ -59,7 +59,7 @@ def test_repeated_responses_other_managers_see_each_response(others: tuple[str, 
 
 
 @given(st.lists(st.tuples(st.sampled_from(WAYS), st.sampled_from("123")), max_size=14))
-def test_repeated_responses_store_is_the_same_if_answers_are_recognized_or_not(
+def test_repeated_responses_store_is_the_same_whether_answers_are_recognized_or_taken_apart(
     steps: list[tuple[str, str]],
 ) -> None:
     """Whatever happens between two equal answers, the second leaves the store as it would be without any short cut."""

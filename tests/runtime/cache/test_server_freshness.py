@@ -94,7 +94,9 @@ ROWS: list[tuple[dict[str, str], float | None]] = [
 
 
 @pytest.mark.parametrize(("headers", "seconds"), ROWS)
-def test_server_freshness_data_lives_as_long_as_a_response_says(headers: dict[str, str], seconds: float | None) -> None:
+def test_server_freshness_data_lives_as_long_as_the_response_says(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     """Counted from the start of the request, whatever the time of the answer; where nothing is said, as configured."""
     clock, _, controller, rate = opened(headers, delay=200)
     begun = clock()
@@ -116,7 +118,9 @@ def test_server_freshness_data_lives_as_long_as_a_response_says(headers: dict[st
         ({}, {}, 60),
     ],
 )
-def test_server_freshness_bounds_hold(headers: dict[str, str], bounds: dict[str, Any], seconds: float) -> None:
+def test_server_freshness_bounds_hold_for_all_that_is_said(
+    headers: dict[str, str], bounds: dict[str, Any], seconds: float
+) -> None:
     """Data lives for `at_least` and `at_most` so long, whatever the answer says or does not say."""
     clock, _, controller, rate = opened(headers, freshness={"server": bounds})
     controller.fetch(rate, ONE)

@@ -175,7 +175,9 @@ def test_client_arguments_base_url_that_nothing_goes_to_is_reported(
         ({"tennant": "a"}, TypeError, "Shop has no argument 'tennant'; did you mean 'tenant'?"),
     ],
 )
-def test_client_arguments_what_cannot_be_is_rejected_with_the_client(given: Any, error: Any, message: str) -> None:
+def test_client_arguments_what_cannot_be_is_rejected_when_the_client_is_made(
+    given: Any, error: Any, message: str
+) -> None:
     """The error names the argument."""
     with pytest.raises(error, match=message):
         Recorder().shop(**given)

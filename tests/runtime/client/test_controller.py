@@ -179,7 +179,7 @@ def test_controller_fetch_without_a_network_manager_says_what_is_missing(make: C
         make(managers=[]).do("fetch", Users.get, id="1")
 
 
-def test_controller_manager_sees_every_action_and_may_answer_a_fetch_itself(
+def test_controller_manager_sees_every_action_in_order_and_may_answer_a_fetch_itself(
     make: Callable[..., World],
 ) -> None:
     from restencil import Manager

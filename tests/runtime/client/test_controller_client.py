@@ -222,7 +222,9 @@ def test_controller_client_token_without_auth_and_a_controller_without_an_api_ar
         (b"sekret", "is of type bytes; pass a string"),
     ],
 )
-def test_controller_client_token_that_cannot_be_sent_shows_in_no_error_nor_in_its_cause(token: Any, text: str) -> None:
+def test_controller_client_token_that_cannot_be_sent_shows_in_no_error_nor_in_what_led_to_it(
+    token: Any, text: str
+) -> None:
     with Blog(token=token, client=asked().sync) as blog, pytest.raises((ValueError, TypeError)) as caught:
         blog.users.get(id="7")
     assert text in str(caught.value)

@@ -197,10 +197,13 @@ def test_controller_iterate_total_that_is_reached_ends_it(world: Pages, style: s
     assert len(world.urls()) == 3
 
 
-def test_controller_iterate_pages_may_be_counted_from_another_number(world: Pages) -> None:
-    world.serve(lambda params: chunk(int(params.get("page", 0)) * 3))
-    assert world.ids(items("page", pagination={"style": "page", "start": 0})) == EVERY
-    assert world.urls() == ["/items", "/items?page=1", "/items?page=2", "/items?page=3"]
+@pytest.mark.parametrize(("style", "start", "urls"), [("page", 0, ["", "?page=1", "?page=2", "?page=3"])])
+def test_controller_iterate_pages_may_be_counted_from_another_number(
+    world: Pages, style: str, start: int, urls: list[str]
+) -> None:
+    world.serve(lambda params: chunk(int(params.get(style, start)) * 3))
+    assert world.ids(items(style, pagination={"style": style, "start": start})) == EVERY
+    assert world.urls() == [f"/items{url}" for url in urls]
 
 
 @pytest.mark.parametrize("status", [400, 404])
@@ -255,7 +258,7 @@ def test_controller_iterate_rejected_link_is_reported_without_its_user(world: Pa
     assert "secret" not in str(caught.value)
 
 
-def test_controller_iterate_user_in_the_clients_address_is_sent_with_each_page_and_never_shown(
+def test_controller_iterate_user_in_the_clients_address_is_sent_with_each_page_and_shown_in_no_position(
     world: Pages,
 ) -> None:
     """Servers leave the user out of their links; positions are kept, so they hold no password."""

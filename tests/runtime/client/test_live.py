@@ -130,7 +130,9 @@ def test_live_time_that_passes_while_a_read_is_held_starts_no_fetch_but_revalida
         assert server.asked == 2
 
 
-def test_live_state_starts_a_fetch_and_waits_for_nothing(controller: Any, clock: FakeClock, server: Server) -> None:
+def test_live_state_starts_the_fetch_of_a_read_and_waits_for_nothing(
+    controller: Any, clock: FakeClock, server: Server
+) -> None:
     with controller.live(Users.get, id="1") as live:
         state = live.state
         assert (state.data, state.loading) == (None, True)
@@ -160,7 +162,9 @@ def test_live_close_from_elsewhere_ends_the_iteration(controller: Any, clock: Fa
     assert task.result() == ["n1"]
 
 
-def test_live_read_that_is_dropped_unsubscribes_at_a_change(controller: Any, clock: FakeClock, server: Server) -> None:
+def test_live_read_that_is_dropped_unsubscribes_with_the_next_change(
+    controller: Any, clock: FakeClock, server: Server
+) -> None:
     live = controller.live(Polled, id="1")
     next(live)
     del live
@@ -253,16 +257,16 @@ class PollingWorld(World):
 
 
 @pytest.fixture
-def polling(asynchronous: bool) -> Iterator[Callable[..., PollingWorld]]:
+def make_polling(asynchronous: bool) -> Iterator[Callable[..., PollingWorld]]:
     with worlds(partial(PollingWorld, asynchronous)) as made:
         yield made
 
 
 def test_polling_offline_stops_and_online_starts_as_a_first_fetch_does(
-    polling: Callable[..., PollingWorld],
+    make_polling: Callable[..., PollingWorld],
 ) -> None:
     network = Network()
-    world = polling(network=network)
+    world = make_polling(network=network)
     world.subscribe()
     assert world.run(1500) == [0, 1000]
     network.turn(online=False)
@@ -275,9 +279,9 @@ def test_polling_offline_stops_and_online_starts_as_a_first_fetch_does(
     assert world.run(1000) == [7200, 8200]
 
 
-def test_polling_subscription_made_offline_waits_for_the_network(polling: Callable[..., PollingWorld]) -> None:
+def test_polling_subscription_made_offline_waits_for_the_network(make_polling: Callable[..., PollingWorld]) -> None:
     network = Network(online=False)
-    world = polling(network=network)
+    world = make_polling(network=network)
     world.subscribe()
     assert world.run(5000) == []
     network.turn(online=True)
@@ -287,18 +291,18 @@ def test_polling_subscription_made_offline_waits_for_the_network(polling: Callab
 
 
 def test_polling_subscribing_without_a_frequency_warns_and_does_nothing(
-    polling: Callable[..., PollingWorld], caplog: pytest.LogCaptureFixture
+    make_polling: Callable[..., PollingWorld], caplog: pytest.LogCaptureFixture
 ) -> None:
-    world = polling()
+    world = make_polling()
     world.subscribe(Users.get)
     assert "GET /users/1 has no poll_frequency; subscribing to it does nothing" in caplog.text
     assert world.run(5000) == []
 
 
 def test_polling_unsubscribing_something_unknown_is_logged(
-    polling: Callable[..., PollingWorld], caplog: pytest.LogCaptureFixture
+    make_polling: Callable[..., PollingWorld], caplog: pytest.LogCaptureFixture
 ) -> None:
-    world = polling()
+    world = make_polling()
     world.unsubscribe()
     assert "GET /users/1 is not subscribed; nothing to unsubscribe" in caplog.text
     world.subscribe()

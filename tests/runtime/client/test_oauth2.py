@@ -158,7 +158,9 @@ def test_oauth2_nothing_of_the_users_client_goes_to_the_token_server(server: Ser
     assert asked.headers["authorization"] == "Basic " + base64.b64encode(b"shop:s3cret").decode()
 
 
-def test_oauth2_environment_may_hold_secrets(server: Server, tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_oauth2_secrets_may_be_in_the_environment(
+    server: Server, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where the client is given none; an alternative without them does not count."""
     kind = clients(server)[0]
     with kind(key="k") as client:
@@ -457,7 +459,9 @@ FAILURES: dict[str, tuple[Reply, str, int]] = {
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_oauth2_without_a_token_is_an_error(failure: str, asynchronous: bool, server: Server, tokens: Tokens) -> None:
+def test_oauth2_without_a_token_there_is_an_error(
+    failure: str, asynchronous: bool, server: Server, tokens: Tokens
+) -> None:
     """It says where and why, and nothing of what was sent or answered; the next call asks again."""
     reply, message, status = FAILURES[failure]
     tokens.answer = lambda count, request: reply if count == 1 else granted(count)
@@ -486,7 +490,9 @@ def test_oauth2_read_after_one_without_a_token_asks_again(asynchronous: bool, se
         assert client.state(thing(server), id=1).error is None
 
 
-def test_oauth2_silent_token_server_is_waited_for(asynchronous: bool, server: Server, tokens: Tokens) -> None:
+def test_oauth2_token_server_that_does_not_answer_is_waited_for(
+    asynchronous: bool, server: Server, tokens: Tokens
+) -> None:
     """As long as the HTTP client waits for any other, and no longer."""
     tokens.answer = lambda count, request: Reply(held=True, body=b"{}")
     client = clients(server)[asynchronous](

@@ -52,7 +52,8 @@ def test_page_that_came_before_its_list_leaves_that_as_fresh_as_it_is(desk: Desk
 
 class Numbered(Resource[ControllerType], path="/numbered/:id", schema=Other, pagination_field="_page"):
     @rest_list(wire={"page": "_page"})
-    def get_list(self, *, page: int = 0) -> Any: ...
+    def get_list(self, *, page: int = 0) -> list[Other]:
+        raise NotImplementedError
 
 
 def test_pages_default_of_the_page_is_part_of_no_key_and_no_identity(controller: Controller) -> None:
@@ -69,7 +70,8 @@ def test_pages_default_of_the_page_is_part_of_no_key_and_no_identity(controller:
 
 class Paged(Resource[ControllerType], path="/paged/:id", schema=Other, pagination_field="_page", strict=True):
     @rest_list(wire={"page": "_page"})
-    def get_list(self, *, tag: str | None = None, page: int = 1) -> Any: ...
+    def get_list(self, *, tag: str | None = None, page: int = 1) -> list[Other]:
+        raise NotImplementedError
 
 
 def test_pages_list_of_a_package_requested_a_page_gives_that_page(controller: Controller) -> None:

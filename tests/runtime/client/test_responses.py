@@ -368,7 +368,9 @@ def test_responses_request_that_cannot_be_sent_is_reported(
         (Auth.query("key"), {"query": {"key": "secret"}}, "'key' in the query"),
     ],
 )
-def test_responses_request_has_its_clients_credential_alone(auth: Auth, options: dict[str, Any], named: str) -> None:
+def test_responses_request_has_the_credential_of_its_client_alone(
+    auth: Auth, options: dict[str, Any], named: str
+) -> None:
     """One that is given along would go beside it, or be lost without a word."""
     world = World(False, token="own", base_url="http://127.0.0.1:1").of(Api("", auth))
     with pytest.raises(ValueError, match=f"{named} of a request is a credential; pass token=… instead") as caught:

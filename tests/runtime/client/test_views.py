@@ -384,7 +384,9 @@ S3CRET = "s3cret"
     ],
     ids=lambda value: None if isinstance(value, type) else str(value)[:40],
 )
-def test_views_what_cannot_be_is_rejected_at_once(options: dict[str, Any], error: type[Exception], text: str) -> None:
+def test_views_what_cannot_be_reported_is_rejected_at_once(
+    options: dict[str, Any], error: type[Exception], text: str
+) -> None:
     """The error names the option and what is expected, and shows no value of a header or token."""
     for given in (Blog(), AsyncBlog(), Blog().articles.get, Blog().with_options(timeout=5_000)):
         with pytest.raises(error, match=text) as caught:

@@ -101,7 +101,9 @@ def test_envelopes_value_of_a_response_is_in_its_envelope(path: str, answer: Any
         ({str(number): 0 for number in range(9)}, "it has: 0, 1, 2, 3, 4, 5, 6, 7, …"),
     ],
 )
-def test_envelope_that_is_absent_is_an_error_with_what_is_there(answer: Any, has: str, *, asynchronous: bool) -> None:
+def test_envelope_that_is_absent_is_an_error_that_says_what_is_there(
+    answer: Any, has: str, *, asynchronous: bool
+) -> None:
     """Nothing is written, and the error has the status 400."""
     endpoint = one(unwrap="data.article", name="Article.get")
     with pytest.raises(ProcessingError) as caught:
@@ -362,7 +364,9 @@ def test_envelopes_objects_are_parts_of_json_and_items_parts_of_their_own(*, asy
     ],
     ids=str,
 )
-def test_envelopes_paths_of_pagination_start_at_the_root_of_a_response(pagination: Any, *, asynchronous: bool) -> None:
+def test_envelopes_paths_of_pagination_start_at_the_root_of_the_response(
+    pagination: Any, *, asynchronous: bool
+) -> None:
     """A run notes the whole answer, and so fetches the first page, whatever lies in the store."""
 
     def answer(request: Any) -> Any:

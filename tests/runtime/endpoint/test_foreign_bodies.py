@@ -340,16 +340,20 @@ class Task(Entity):
 
 class Tasks(restencil.Resource[ControllerType], path="/tasks/:id", schema=Task, strict=True, body=Task):
     @rest(method="PUT", path="/tasks/:id")
-    def update(self, *, id: int, body: Any) -> Any: ...
+    def update(self, *, id: int, body: Any) -> Task:
+        raise NotImplementedError
 
     @rest(method="POST", path="/tasks/move", body=[Point], schema=None)
-    def move(self, *, body: Sequence[Any]) -> Any: ...
+    def move(self, *, body: Sequence[Any]) -> Any:
+        raise NotImplementedError
 
     @rest(method="POST", path="/tasks/marks", body=schema.Values(Point), schema=None)
-    def mark(self, *, body: Any) -> Any: ...
+    def mark(self, *, body: Any) -> Any:
+        raise NotImplementedError
 
     @rest(method="POST", path="/tasks/free", body=dict, schema=None)
-    def free(self, *, body: Any) -> Any: ...
+    def free(self, *, body: Any) -> Any:
+        raise NotImplementedError
 
 
 def responding(sent: list[bytes]) -> httpx.MockTransport:
@@ -384,7 +388,9 @@ def called(world: str, member: str, sent: list[bytes], **arguments: Any) -> Any:
         ("move", [{"x": 1}, 5], r"has an int at \[1\]; expected an object: pass a dict"),
     ],
 )
-def test_body_shape_that_is_not_declared_is_a_type_error(world: str, member: str, body: Any, message: str) -> None:
+def test_body_shape_that_is_not_the_declared_one_is_a_type_error(
+    world: str, member: str, body: Any, message: str
+) -> None:
     """Nothing is sent, and the message names the endpoint, what was found and what to give."""
     sent: list[bytes] = []
     arguments = {"id": 1, "body": body} if member == "update" else {"body": body}

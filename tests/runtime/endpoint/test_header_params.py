@@ -280,7 +280,9 @@ def test_header_params_explanation_names_the_headers_of_the_call(orders: Any) ->
         ({"a": HeaderParam("X-A", auto="now")}, ValueError, "has auto='now'; expected 'uuid' or None"),
     ],
 )
-def test_header_params_what_cannot_be_is_rejected_with_the_endpoint(given: Any, error: Any, message: str) -> None:
+def test_header_params_what_cannot_be_is_rejected_when_the_endpoint_is_made(
+    given: Any, error: Any, message: str
+) -> None:
     """The error names the parameter and what to give."""
     with pytest.raises(error, match=message):
         RestEndpoint(path="/x", header_params=given)

@@ -222,7 +222,9 @@ def test_search_styles_slashes_of_a_path_parameter_may_stay() -> None:
         ("/b/x-:at", "list", "", "is empty, so the URL would match another route"),
     ],
 )
-def test_search_styles_path_that_leads_elsewhere_is_rejected(path: str, style: Any, value: Any, found: str) -> None:
+def test_search_styles_value_in_a_path_that_leads_elsewhere_is_rejected(
+    path: str, style: Any, value: Any, found: str
+) -> None:
     """Empty lists, and empty, `.` and `..` segments are an error before any request."""
     endpoint = RestEndpoint(path=path, path_params={"at": style})
     with pytest.raises(ValueError, match=f"parameter 'at' of '{path}' {found}"):

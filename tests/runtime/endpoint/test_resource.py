@@ -51,7 +51,8 @@ class Articles(
     def _push(self, *, user: str, body: dict[str, Any]) -> Article:
         raise NotImplementedError
 
-    def _get_page(self, *, user: str, page: int) -> Any: ...
+    def _get_page(self, *, user: str, page: int) -> list[Article]:
+        raise NotImplementedError
 
     @rest_list(push=_push, get_page=_get_page)
     def get_list(self, *, user: str, tag: str | None = None) -> list[Article]:
@@ -61,19 +62,24 @@ class Articles(
     create = restencil.push_of(get_list)
 
     @rest()
-    def update(self, *, user: str, id: int | str, body: dict[str, Any]) -> Any: ...
+    def update(self, *, user: str, id: int | str, body: dict[str, Any]) -> Article:
+        raise NotImplementedError
 
     @rest()
-    def partial_update(self, *, user: str, id: int | str, body: dict[str, Any]) -> Any: ...
+    def partial_update(self, *, user: str, id: int | str, body: dict[str, Any]) -> Article:
+        raise NotImplementedError
 
     @rest()
-    def delete(self, *, user: str, id: int | str) -> Any: ...
+    def delete(self, *, user: str, id: int | str) -> Article | None:
+        raise NotImplementedError
 
     @rest_list(extends="get_list", path="/search", pagination_field=None, wire={"order_by": "orderBy"})
-    def search(self, *, q: str, order_by: str | None = None) -> Any: ...
+    def search(self, *, q: str, order_by: str | None = None) -> list[Article]:
+        raise NotImplementedError
 
     @rest(method="POST", path="/articles/:id/publish", body=None)
-    def publish(self, *, id: int | str) -> Any: ...
+    def publish(self, *, id: int | str) -> Article:
+        raise NotImplementedError
 
 
 loose: Any = create_resource
@@ -241,10 +247,12 @@ def test_resource_lazy_schema_is_not_resolved_before_it_is_needed() -> None:
 
     class Lazily(Resource[ControllerType], path="/a/:id", schema=schema.Lazy(resolve)):
         @rest()
-        def get(self, *, id: int) -> Any: ...
+        def get(self, *, id: int) -> Article:
+            raise NotImplementedError
 
         @rest_list()
-        def get_list(self) -> Any: ...
+        def get_list(self) -> list[Article]:
+            raise NotImplementedError
 
     assert Lazily.get.key(id=1) == "GET /a/1"
     assert Lazily.get_list.url() == "/a"
@@ -264,10 +272,12 @@ def test_resource_class_line_gives_the_class_of_the_members() -> None:
 
     class Things(Resource[ControllerType], path="/a/:id", schema=Article, endpoint=Api):
         @rest()
-        def get(self, *, id: int) -> Any: ...
+        def get(self, *, id: int) -> Article:
+            raise NotImplementedError
 
         @rest(endpoint=Other)
-        def other(self, *, id: int) -> Any: ...
+        def other(self, *, id: int) -> Article:
+            raise NotImplementedError
 
     assert (type(Things.get), type(Things.other)) == (Api, Other)
     assert (Things.get.url(id=1), Things.other.url(id=1)) == ("/cls/a/1", "/other/a/1")
@@ -283,10 +293,12 @@ def test_resource_class_line_of_a_subclass_applies_to_inherited_members() -> Non
             raise NotImplementedError
 
         @rest_list()
-        def get_list(self) -> Any: ...
+        def get_list(self) -> list[Article]:
+            raise NotImplementedError
 
         @rest(extends="get", timeout=3)
-        def slow(self, *, id: int) -> Any: ...
+        def slow(self, *, id: int) -> Article:
+            raise NotImplementedError
 
     assert Things.get.url(id=1) == "/a/1"
 
@@ -320,7 +332,8 @@ def test_resource_class_line_of_a_subclass_gives_inherited_members_their_class()
 
     class Readable(Resource[ControllerType]):
         @rest()
-        def get(self, *, id: int) -> Any: ...
+        def get(self, *, id: int) -> Any:
+            raise NotImplementedError
 
     class Users(Readable[ControllerType], path="/users/:id", schema=User, endpoint=Api):
         pass
@@ -362,10 +375,12 @@ def test_resource_declared_endpoint_works_outside_of_a_resource() -> None:
 
     class Anywhere:
         @rest(path="/a/:id")
-        def get(self, *, id: int) -> Any: ...
+        def get(self, *, id: int) -> Any:
+            raise NotImplementedError
 
         @rest(extends="get")
-        def bad(self) -> Any: ...
+        def bad(self) -> Any:
+            raise NotImplementedError
 
     assert Anywhere.get.key(id=1) == "GET /a/1"
     assert Anywhere().get is Anywhere.get
@@ -384,7 +399,8 @@ def test_resource_threads_may_use_a_declared_member_first_at_once() -> None:
 
     class Shared(Resource[ControllerType], path="/a/:id", schema=Article):
         @rest()
-        def get(self, *, id: int) -> Any: ...
+        def get(self, *, id: int) -> Article:
+            raise NotImplementedError
 
     barrier = threading.Barrier(8)
 
@@ -401,13 +417,16 @@ def test_resource_options_of_push_stay_with_the_list_that_they_are_written_at() 
 
     class Things(Resource, path="/a/:id", schema=Article):
         @rest_list(push_options={"path": "/a/new"}, get_page_options={"timeout": 5}, timeout=7, pagination_field="p")
-        def get_list(self) -> Any: ...
+        def get_list(self) -> list[Article]:
+            raise NotImplementedError
 
         @rest_list(extends="get_list", path="/b")
-        def plain(self) -> Any: ...
+        def plain(self) -> list[Article]:
+            raise NotImplementedError
 
         @rest_list(extends="get_list", path="/c", push_options={"path": "/c/new"})
-        def own(self) -> Any: ...
+        def own(self) -> list[Article]:
+            raise NotImplementedError
 
     things: Any = Things
     assert [things.get_list.push.path, things.plain.push.path, things.own.push.path] == ["/a/new", "/b", "/c/new"]
@@ -420,16 +439,20 @@ def test_resource_what_a_member_declares_answers_its_first_call_too() -> None:
 
     class Notes(Resource[ControllerType], path="/notes/:id", schema=Article):
         @rest(header_params={"scope": restencil.HeaderParam("X-Scope")})
-        def get(self, *, id: int, scope: str) -> Any: ...
+        def get(self, *, id: int, scope: str) -> Article:
+            raise NotImplementedError
 
         @rest(path="/kept", key=lambda *args: "kept")
-        def kept(self) -> Any: ...
+        def kept(self) -> Article:
+            raise NotImplementedError
 
         @rest(path="/moved", url=lambda *args: "/elsewhere")
-        def moved(self) -> Any: ...
+        def moved(self) -> Article:
+            raise NotImplementedError
 
         @rest(path="/told", process=lambda value, *args: "processed")
-        def told(self) -> Any: ...
+        def told(self) -> Article:
+            raise NotImplementedError
 
     assert Notes.get.key(id=1, scope="mine") == "GET /notes/1 x-scope=mine"
     assert Notes.kept.key() == "kept"
@@ -441,12 +464,15 @@ class Strict(Resource, path="/g/:group/things/:id", schema=User, strict=True):
     """What packages say, of which their members' keywords are a part."""
 
     @rest()
-    def get(self, *, group: str, id: int, tag: str | None = None) -> Any: ...
+    def get(self, *, group: str, id: int, tag: str | None = None) -> User:
+        raise NotImplementedError
 
-    def _push(self, *, group: str, body: Any) -> Any: ...
+    def _push(self, *, group: str, body: Any) -> User:
+        raise NotImplementedError
 
     @rest_list(push=_push)
-    def get_list(self, *, group: str, done: bool | None = None) -> Any: ...
+    def get_list(self, *, group: str, done: bool | None = None) -> list[User]:
+        raise NotImplementedError
 
 
 def test_resource_unknown_keyword_is_reported_with_what_looks_like_it() -> None:

@@ -63,7 +63,9 @@ def test_rest_path_is_required() -> None:
         ),
     ],
 )
-def test_rest_options_that_cannot_be_are_rejected_with_the_endpoint(options: dict[str, Any], message: str) -> None:
+def test_rest_options_that_cannot_be_are_rejected_when_the_endpoint_is_built(
+    options: dict[str, Any], message: str
+) -> None:
     """Negative lifetimes, an unknown `content`, and one that contradicts a schema."""
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         RestEndpoint(path="/a", **options)

@@ -46,7 +46,9 @@ NOWHERE = ["js:", "js:1", "mailto:x", "data:,x", "file:///etc/passwd", "http://a
 
 @pytest.mark.network
 @pytest.mark.parametrize("location", NOWHERE, ids=lambda location: repr(location[:20]))
-def test_malformed_responses_redirect_to_no_url_has_its_own_status(location: str, asynchronous: bool) -> None:
+def test_malformed_responses_redirect_to_no_url_has_the_status_of_the_redirect(
+    location: str, asynchronous: bool
+) -> None:
     """Whatever the HTTP library makes of such a Location, it is a NetworkError that says so."""
     with Server(lambda request: Reply(307, headers={"Location": location})) as server:
         with pytest.raises(NetworkError, match="is not a valid URL") as caught:
@@ -95,7 +97,9 @@ def test_malformed_responses_errors_of_the_users_own_hooks_stay_what_they_are() 
 
 @pytest.mark.network
 @pytest.mark.parametrize("charset", ["undefined", "idna", "IDNA; a=b"])
-def test_malformed_responses_charset_that_reads_nothing_counts_as_utf_8(charset: str, asynchronous: bool) -> None:
+def test_malformed_responses_charset_in_which_nothing_can_be_read_counts_as_utf_8(
+    charset: str, asynchronous: bool
+) -> None:
     """Read whole and line by line."""
     body = b"abc\xff\\x"
     reply = Reply(200, body, {"Content-Type": f"text/plain; charset={charset}"})

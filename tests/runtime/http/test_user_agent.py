@@ -122,7 +122,9 @@ def test_user_agent_false_leaves_the_http_library_s_own(asynchronous: bool) -> N
     ],
 )
 @pytest.mark.parametrize("kind", [Controller, AsyncController])
-def test_user_agent_that_no_header_can_have_is_an_error_of_the_constructor(kind: Any, text: str, message: str) -> None:
+def test_user_agent_one_that_no_header_can_have_is_an_error_of_the_constructor(
+    kind: Any, text: str, message: str
+) -> None:
     """ValueError, for the argument and for the spec's."""
     with pytest.raises(ValueError, match=f"user_agent of {kind.__name__} {message}"):
         kind(user_agent=text)

@@ -73,7 +73,9 @@ def _tree(leaf: Any) -> Any:
     ],
     ids=["the object that holds the list of an item", "the map of an entry", "the object in an entity"],
 )
-def test_schema_process_gets_parent_and_key(shape: Callable[[Any], Any], response: Any, place: tuple[Any, str]) -> None:
+def test_schema_kinds_process_gets_parent_and_key(
+    shape: Callable[[Any], Any], response: Any, place: tuple[Any, str]
+) -> None:
     """`process` of an entity gets the JSON value around it and the key under which it stands there."""
     seen: list[tuple[Any, str | None]] = []
 
@@ -136,7 +138,9 @@ ODD = {"id": 3, "type": "zz", "tags": []}
         ({"item": UNION}, {"item": [1]}, lambda found: found["item"].append(2)),
     ],
 )
-def test_schema_kinds_what_comes_out_is_read_only(shape: Any, response: Any, change: Callable[[Any], object]) -> None:
+def test_schema_kinds_what_is_handed_out_is_read_only(
+    shape: Any, response: Any, change: Callable[[Any], object]
+) -> None:
     """Values of fetches and results of reads cannot be changed, also where another kind came than is declared."""
     endpoint: Any = RestEndpoint(path="/x", schema=shape)
     desk = Desk()
@@ -255,7 +259,7 @@ def test_invalidate_hook_of_the_entity_is_applied() -> None:
     assert value.id == 1
 
 
-def test_invalidate_what_is_unknown_or_of_another_type_removes_nothing(
+def test_invalidate_what_no_table_holds_or_another_type_claims_removes_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """An unknown primary key, or a type without a mapping entry, leaves the response as it is; a warning tells."""
