@@ -11,9 +11,6 @@ from restencil_generator.openapi.infer.routes import Route
 MUTATIONS: Final = {"PUT": "update", "PATCH": "partial_update", "DELETE": "delete"}
 """The methods that change a record, with the member of a resource for each."""
 
-READING: Final = ("GET", "HEAD", "OPTIONS", "QUERY")
-"""Methods without side effects."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Call:
@@ -31,11 +28,6 @@ class Call:
     def scope(self) -> frozenset[str]:
         """The scope of entities without a key in their records: path parameters, and the path itself."""
         return frozenset((*self.route.parameters, "/".join(self.route.segments)))
-
-    @property
-    def changes(self) -> bool:
-        """Whether its method may change something."""
-        return self.method not in READING
 
     @property
     def response(self) -> Part | None:

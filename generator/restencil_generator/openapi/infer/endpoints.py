@@ -65,8 +65,6 @@ class Endpoints:
                 values["search_params"] = {}  # it would have those of the list, and a call could not omit them
         if name in ("push", "update", "partial_update", "delete"):
             self.bodies.body_of_member(resource, endpoint)
-            if resource.lists_objects:
-                values["expires"] = ["get_list"]
         if name in resource.member_checks:
             known = endpoint.comments.get(())
             endpoint.comments[()] = "; ".join(filter(None, (known, resource.member_checks[name])))
@@ -153,7 +151,8 @@ class Endpoints:
         if collection is None and call.method == "GET":
             self.lists.pages_of_values(resource, endpoint, queries, python)
         self._doubt_schema(resource, endpoint)
-        self._expires(resource, own, endpoint)
+        if resource.kind == "singleton" and call.method == "POST" and call.route == resource.route:
+            values["expires"] = ["self"]  # it adds to the record, and its response may have only what was added
         self._security(endpoint, operation)
         self._own_errors(resource, endpoint, operation)
         return endpoint
@@ -246,18 +245,6 @@ class Endpoints:
             if known is not None and layout.alone(record, wire) and not known.scope:
                 return inner.parts[0], (wire,)
         return part, ()
-
-    def _expires(self, resource: Resource, own: Own, endpoint: Endpoint) -> None:
-        """Add `expires` to a call that may change something."""
-        if not own.call.changes or "side_effect" in endpoint.values:
-            return
-        # A POST to a singleton adds to it, and its response may contain only what was added.
-        adds = resource.kind == "singleton" and own.call.method == "POST" and own.call.route == resource.route
-        others = {"get_list": resource.lists_objects, "self": adds}
-        if expires := [*own.expires, *(name for name in others if others[name] and name not in own.expires)]:
-            endpoint.values["expires"] = [*expires]
-        if own.check:
-            endpoint.comments[("expires",)] = own.check
 
     def _reads(self, endpoint: Endpoint) -> None:
         """Mark a QUERY, and a POST that lists or counts records, as reading."""

@@ -90,11 +90,9 @@ class Entity:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Own:
-    """An added endpoint, and what becomes stale after it."""
+    """An added endpoint."""
 
     call: Call
-    expires: tuple[str, ...] = ()
-    check: str = ""
     stream: bool = False
     name: str = ""
     field: KeyPart | None = None
@@ -144,11 +142,6 @@ class Resource:
         """An operation of its own path: without `get`, the first member may be the list."""
         calls = list(self.members.values())
         return next((call for call in calls if call.route.segments == (self.route and self.route.segments)), calls[0])
-
-    @property
-    def lists_objects(self) -> bool:
-        """Whether its list has items other than its records, so that mutations of records do not change it."""
-        return "get_list" in self.members and self.summary is None
 
     @property
     def list_segments(self) -> tuple[str, ...]:
@@ -412,7 +405,7 @@ class _Finder:
             elif method == "POST" and "PATCH" not in at and self._returns_entity(resource, call):
                 self._use(resource, "partial_update", call)
             elif method != "GET":
-                self._own(resource, call, ("self",))
+                self._own(resource, call)
         if resource.listing is None or resource.summary is None:
             return
         post = listed.get("POST")
@@ -523,7 +516,7 @@ class _Finder:
             self._use(resource, name, call)
             resource.ignored.add(name)
         else:
-            self._own(resource, call, ("self",), check="check: its response is not the entity")
+            self._own(resource, call)
 
     def _is_entity(self, resource: Resource, call: Call) -> bool:
         """Return whether a delete returns the entity, possibly without some members."""
@@ -561,11 +554,9 @@ class _Finder:
             for name, part in schema.properties.items()
         )
 
-    def _own(self, resource: Resource, call: Call, expires: tuple[str, ...], check: str = "") -> None:
+    def _own(self, resource: Resource, call: Call) -> None:
         self.used.add(call)
-        if not call.changes:
-            expires = ()
-        resource.own.append(Own(call, expires, check if expires else ""))
+        resource.own.append(Own(call))
 
     # ------------------------------------------------------------------------------------------------------ singletons
 
@@ -650,8 +641,7 @@ class _Finder:
                 if resource is None:
                     resource = groups[name] = Resource("group", None, f"group:{name}", label, name=name)
                     self.found.resources.append(resource)
-            expires = self._expires(resource, call)
-            own = Own(call, expires, self._check(resource, call, expires))
+            own = Own(call)
             if lookup is not None and call.route.segments == lookup.route.segments:
                 own.field = lookup.own_key.parts[-1]
                 at = self.shapes.of(lookup.one.part).at
@@ -677,25 +667,6 @@ class _Finder:
                 if any("{}" not in part for part in segments):
                     self.by_segments.setdefault(segments, resource)
                     self.by_segments.setdefault(stem(segments), resource)
-
-    def _expires(self, resource: Resource, call: Call) -> tuple[str, ...]:
-        if not call.changes or resource.route is None:
-            return ()
-        segments = call.route.segments
-        if segments == resource.list_segments:
-            return ("get_list",) if "get_list" in resource.members else ()
-        item = resource.route.segments
-        if segments == item or is_nested_in(segments, item):
-            assert resource.entity is not None
-            assert resource.place is not None
-            found = self.located(call, resource.entity, resource.place)
-            return () if found is not None else ("self",)
-        return ()
-
-    def _check(self, resource: Resource, call: Call, expires: tuple[str, ...]) -> str:
-        return (
-            "check: its response is not the entity" if expires and call.route.segments == resource.list_segments else ""
-        )
 
 
 def _field_check(lookup: _Candidate, call: Call, alike: Iterable[_Candidate]) -> str:
@@ -740,12 +711,10 @@ def _separate_relations(finder: _Finder) -> None:
 
 
 def _separate(resource: Resource, names: Iterable[str]) -> None:
-    """Convert members of a resource to added endpoints, which change its list."""
+    """Convert members of a resource to added endpoints."""
     for name in names:
         if name in resource.members:
-            expires = ("get_list",) if "get_list" in resource.members else ()
-            check = "check: taken for a change of the list" if expires else ""
-            resource.own.append(Own(resource.members.pop(name), expires, check))
+            resource.own.append(Own(resource.members.pop(name)))
             resource.ignored.discard(name)
             resource.member_checks.pop(name, None)
 
