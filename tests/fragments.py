@@ -17,8 +17,12 @@ from tests.generator.mutations import json_of_text
 from tests.generator.places import AROUND
 
 ELSEWHERE: Final = {
-    *("unknown-type", "unknown-entity", "unknown-endpoint"),
-    *("auth-scheme", "expires-target", "union-value"),
+    "unknown-type",
+    "unknown-entity",
+    "unknown-endpoint",
+    "auth-scheme",
+    "expires-target",
+    "union-value",
 }
 """A part of a spec may name what stands elsewhere in it."""
 

@@ -18,8 +18,16 @@ INTRODUCTIONS = {"Semantics", "The example", "Guarantees: freshness, consistency
 """Sections that explain the page, and promise nothing."""
 
 NOT_PROMISED = (
-    *("Three steps lead", "The guarantee ends", "The cache does not provide", "restencil does not", "If you find"),
-    *("Tests: ", "A reference to a record", "When a record arrives", "What a read", "In the example"),
+    "Three steps lead",
+    "The guarantee ends",
+    "The cache does not provide",
+    "restencil does not",
+    "If you find",
+    "Tests: ",
+    "A reference to a record",
+    "When a record arrives",
+    "What a read",
+    "In the example",
     "Every request of a store",
 )
 """How paragraphs begin that introduce a table, or say what is not promised."""

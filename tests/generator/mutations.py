@@ -60,8 +60,22 @@ def _at(value: Any, path: tuple[Any, ...]) -> Any:
 WORDS = sorted({key for base in BASES for path in _paths(base) for key in path if isinstance(key, str)})
 
 TEXTS = (
-    *("", "x", "User", "Todo", "Status", "Address", "string", "string?", "string??", "bytes", "any", "null"),
-    *("a b", "_x"),
+    *(
+        "",
+        "x",
+        "User",
+        "Todo",
+        "Status",
+        "Address",
+        "string",
+        "string?",
+        "string??",
+        "bytes",
+        "any",
+        "null",
+        "a b",
+        "_x",
+    ),
     *("class", "1a", "é", "€", "a\nb", "\x00", "\u202e", "python:a:b", "python:a.b:c", "python:", "python:a:class"),
     *("30s", "0ms", "99999999999999h", "header:X", "header:", "header: ", "/x/:id", "/:id/:id", "/:a:b", "/x?", "\\"),
     *("true", "values", "last.id", "last.", "last", ".", "POST", "GET IT", "page", "body", "x" * 10_000),
@@ -69,8 +83,14 @@ TEXTS = (
 VALUES: tuple[Any, ...] = (
     *TEXTS,
     *(None, True, False, 0, 1, -1, 5, 10**20, 1.5, -0.0, [], {}, [[]], ["string"], ["string", "integer"], [["x"]]),
-    *({"type": "string"}, {"const": 1}, {"const": 1.5}, {"values": "string"}, {"object": {}}),
-    {"object": {"a": "string"}},
+    *(
+        {"type": "string"},
+        {"const": 1},
+        {"const": 1.5},
+        {"values": "string"},
+        {"object": {}},
+        {"object": {"a": "string"}},
+    ),
     *({"a": "string"}, {"union": {"a": "Link"}, "attribute": "type"}, {"entity": "Foo", "fields": {"id": "integer"}}),
     *({"entity": "Foo"}, {"entity": "Todo", "extends": "Foo"}, {"collection": ["Todo"]}, {"all": "Todo"}),
     *({"collection": {"values": "Todo"}, "nest": {"a": "id"}}, {"invalidate": "Todo"}, {"style": "page"}),

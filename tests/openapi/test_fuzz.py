@@ -26,12 +26,35 @@ FLOOR: Final = 1.0
 """CPU seconds that any document may take."""
 
 TYPES: Final[tuple[Any, ...]] = (
-    *("string", "integer", "number", "boolean", "array", "object", "null", "file", "potato"),
-    *(7, None, [], ["string", "null"]),
+    "string",
+    "integer",
+    "number",
+    "boolean",
+    "array",
+    "object",
+    "null",
+    "file",
+    "potato",
+    7,
+    None,
+    [],
+    ["string", "null"],
 )
 TEXTS: Final = (
-    *("", "id", "name", "class", "None", "a b", "{id}", "/", "#", "日本", "x" * 300),
-    *("date-time", "uuid", "binary"),
+    "",
+    "id",
+    "name",
+    "class",
+    "None",
+    "a b",
+    "{id}",
+    "/",
+    "#",
+    "日本",
+    "x" * 300,
+    "date-time",
+    "uuid",
+    "binary",
 )
 SCHEMAS: Final[tuple[Any, ...]] = (
     {}, True, False, None, [], 0, "text", {"type": "string"}, {"type": "array"}, {"type": "object"}, {"enum": []},
