@@ -37,10 +37,8 @@ class Route:
         found = self.pattern.fullmatch(path)
         if found is None or any(pair not in query for pair in self.literals):
             return None
-        params: dict[str, str] = {}
-        for name, text in zip(self.names, found.groups(), strict=True):
-            if text is not None and params.setdefault(name, unquote(text)) != unquote(text):
-                return None  # a repeated parameter has one value
+        texts = zip(self.names, found.groups(), strict=True)
+        params = {name: unquote(text) for name, text in texts if text is not None}
         arguments = dict(query)
         for argument, name in self.holes.items():
             if argument in arguments:

@@ -198,7 +198,7 @@ def _difference(path: str, package: Package, directory: Path, manifest: Manifest
     if current is None:
         if expected is None:
             return None
-        new_name = bool(manifest.spec) and recorded is None and path != MANIFEST
+        new_name = bool(manifest.spec) and recorded is None
         cause = (Cause.GENERATOR_CHANGED if same_spec else Cause.SPEC_CHANGED) if new_name else Cause.MISSING
         return Difference(path, cause, True, None, expected)
     if expected is not None and current == expected.encode("utf-8"):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,24 @@ def test_cache_command_show_prints_results_and_rows(folder: Path) -> None:
         ("2", {"id": "2"}, None),
         ("3", None, True),
     ]
+
+
+def test_cache_command_show_says_how_fresh_each_is(tmp_path: Path) -> None:
+    """Invalidated, stale since some time, fresh for some time or for ever."""
+    at, ends = now() - 3 * HOUR, {"1": now() - HOUR - 1, "2": now() + HOUR + 10_000, "3": inf}
+    invalidated = result("k", times=Meta(at, at, inf))._replace(invalidated=True)
+    commit(tmp_path, *(row(pk, times=Meta(at, at, end)) for pk, end in ends.items()), results=[invalidated])
+    found = re.findall("received 3 h ago, (.*?),", cache("show", tmp_path, "A", "k").out)
+    assert found == ["invalidated", "stale since 1 h", "stale in 1 h", "never stale"]
+
+
+def test_cache_command_sizes_have_their_unit(tmp_path: Path) -> None:
+    """Megabytes with a digit, and a namespace without a commit has an empty log."""
+    with closing(sqlite_storage(tmp_path)) as storage:
+        storage.open(PLACE, now)
+    assert cache("stats", tmp_path).out.splitlines()[2:] == ["  log empty", "  leases: none", "  free pages: 0"]
+    commit(tmp_path, row("1", value=b'"%s"' % (b"x" * 1_249_998)))
+    assert "  1.2 MB  " in cache("ls", tmp_path).out.splitlines()[1]
 
 
 def test_cache_command_show_of_what_is_not_there_is_a_no(folder: Path) -> None:
@@ -201,6 +220,7 @@ def test_cache_command_clear_asks(folder: Path, answer: str, code: int, left: in
 
 def test_cache_command_one_namespace_is_chosen_by_the_beginning_of_its_hash(folder: Path) -> None:
     """As `ls` prints it; one that is none of them, or several, is no answer."""
+    assert "1 namespaces begin with ''" in cache("clear", folder, "--id", "", "--yes", code=2).err
     fill(folder, "another")
     first, second = sorted(path.name for path in folder.iterdir())
     found = cache("ls", folder, "--id", f"{second[:6]}…", "--format", "json").document

@@ -97,6 +97,8 @@ def test_cli_dry_run_and_diff_write_nothing(option: str) -> None:
     """Exit code 1 where something would change, 0 where nothing would, and no file either way."""
     shown = restencil("generate", BLOG, option, code=1).out
     assert ("+class Post(restencil.Entity):" in shown) == (option == "--diff")
+    printed = restencil("generate", BLOG, option, "--format", "json", code=1)
+    assert (printed.document["total"], "+class Post(restencil.Entity):" in printed.err) == (5, option == "--diff")
     assert not Path("blog").exists()
     restencil("generate", BLOG)
     restencil("generate", BLOG, option)

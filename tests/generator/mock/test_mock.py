@@ -218,6 +218,14 @@ def test_mock_path_of_url_prefix_may_be_there_or_not(blog: Api) -> None:
     assert blog.get("/v1/articles/3") == blog.get("/articles/3")
 
 
+def test_mock_path_of_a_url_prefix_of_its_own_is_that_behind_the_one_of_the_spec() -> None:
+    """The part that a resource adds has to be there."""
+    own = "{path: '/a/:id', url_prefix: 'https://a.example/v1/own', schema: {entity: Item, fields: {id: integer}}}"
+    api = Api(f"restencil: 1\npackage: x\nurl_prefix: https://a.example/v1\nresources: {{items: {own}}}\n")
+    for url, status in (("/own/a/1", 200), ("/v1/own/a/1", 200), ("/v1/a/1", 404)):
+        assert api("GET", url).status_code == status, url
+
+
 def test_mock_head_is_get_without_a_body(blog: Api) -> None:
     """HEAD answers as GET does and sends nothing."""
     answer = blog("HEAD", "/articles/1")
@@ -439,6 +447,14 @@ def test_mock_cursor_of_no_list_is_a_400(blog: Api) -> None:
     assert blog.refused(400, "GET", "/articles?cursor=zzz") == "cursor is not an item of this list: 'zzz'"
 
 
+def test_mock_cursor_that_several_items_have_is_the_last_of_them() -> None:
+    """Else a page would begin with what the one before it ended with."""
+    api = Api(PAGES.format(field="after", pagination="{style: cursor, next: last.name}", schema=LIST))
+    for pk in (10, 11):
+        api.send("PATCH", f"/items/{pk}", {"name": "x"})
+    assert ids(api.get("/items?after=x"))[0] == 12
+
+
 def test_mock_cursor_in_the_response_is_where_the_spec_says() -> None:
     """`next: meta.next` is filled until the last page, where it is null."""
     pagination = "{style: cursor, next: meta.next, more: meta.has_more, total: total}"
@@ -491,6 +507,7 @@ def test_mock_pages_by_link() -> None:
         answer = api("GET", url)
         seen += ids(answer.json())
         assert "x=1" in answer.headers["Link"]
+        assert ("prev" in answer.links) == (len(seen) > 10)
         url = answer.links.get("next", {}).get("url")
     assert seen == [*range(1, 26)]
 

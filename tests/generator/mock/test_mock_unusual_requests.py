@@ -98,6 +98,7 @@ def test_mock_unusual_requests_page_that_is_no_number_is_rejected(forms: Api, of
     """The reason says what is expected, and repeats no thousands of digits."""
     message = forms.refused(400, "GET", "/things", params={"offset": offset})
     assert message.startswith("offset must be an integer, 0 or more, not ") and len(message) < 150
+    assert message.endswith(f"{offset!r}" if len(offset) < 40 else "…'")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from email.utils import formatdate
+from email.utils import formatdate, parsedate_to_datetime
 from typing import Any, TypeAlias
 
 import pytest
@@ -40,6 +40,7 @@ def test_mock_validators_what_did_not_change_gets_a_response_with_304(url: str) 
     ask = wiki()
     first = ask("GET", url)
     tag, date = first.headers["etag"], first.headers["last-modified"]
+    assert parsedate_to_datetime(date).timestamp() < time.time() - 59, "what was there at the start is a minute old"
     for condition in ({"If_None_Match": f'"x", W/{tag}'}, {"If_None_Match": "*"}, {"If_Modified_Since": date}):
         again = ask("GET", url, **condition)
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)

@@ -48,6 +48,15 @@ def test_build_cache_check_leaves_the_cache_alone() -> None:
     assert entries() == []
 
 
+def test_build_cache_name_of_the_spec_counts() -> None:
+    """It stands in the header of each file, be it that of a file or of a folder."""
+    Path("one").mkdir()
+    Path("blog.yaml").rename("one/spec.yaml")
+    restencil("generate", "one")
+    Path("one").rename("two")
+    assert restencil("generate", "two").out == "blog: 4 written, 1 unchanged\n"
+
+
 @pytest.mark.parametrize("value", ["true", "1", "True"])
 def test_build_cache_in_ci_there_is_no_cache(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run in CI neither reads nor writes it."""

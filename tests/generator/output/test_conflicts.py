@@ -153,6 +153,8 @@ def test_conflicts_package_whose_spec_is_gone_is_reported() -> None:
     ]
     (problem,) = restencil("check", "--format", "json", "--diff", code=1).document["problems"]
     assert (problem["code"], problem["file"]) == ("orphan-package", "src/shop")
+    Path("src/shop/__init__.py").write_text("")
+    assert "it was generated from a spec with an unknown name\n" in restencil("check", code=1).out
 
 
 def test_conflicts_specs_named_one_by_one_say_nothing_of_other_packages() -> None:
