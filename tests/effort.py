@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import settings
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, settings
 
 IS_NIGHT = not settings().derandomize
 """Whether this run may take its time."""
@@ -11,3 +13,13 @@ IS_NIGHT = not settings().derandomize
 def examples(count: int, /, nightly: int = 4) -> int:
     """How many examples are tried: `count` of them, and `nightly` times as many at night."""
     return count * nightly if IS_NIGHT else count
+
+
+def thorough(**more: Any) -> settings:
+    """Settings of properties with large examples, which take their time to draw, and are not explained."""
+    return settings(
+        deadline=None,
+        phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],  # explaining traces every line
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+        **more,
+    )

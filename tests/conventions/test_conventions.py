@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conventions.imports import PACKAGES, ROOT, arrows_of, circles_of, files_of, imported_names, tree_of
+from tests.quick import TESTS_OF, selected_tests
 
 MODULES = [(module, file) for package in PACKAGES for module, file in files_of(ROOT / package).items()]
 
@@ -161,3 +162,25 @@ def test_the_map_names_each_file_of_its_folders() -> None:
         for heading, folder in _mapped_folders().items()
     }
     assert named == files
+
+
+def test_quick_each_folder_of_code_has_tests() -> None:
+    """A new folder of code gets a row in the table, and a row of a folder that is gone is removed."""
+    folders = {
+        f"{package}/{inner[0]}" if len(inner) > 1 else package
+        for package in PACKAGES
+        for inner in (file.relative_to(ROOT / package).parts for file in files_of(ROOT / package).values())
+    }
+    assert {folder for folder in TESTS_OF if folder.startswith(PACKAGES)} == folders
+
+
+def test_quick_named_tests_exist() -> None:
+    """A folder or file of tests that was moved is renamed in the table."""
+    assert [test for tests in TESTS_OF.values() for test in tests if not (ROOT / test).exists()] == []
+
+
+def test_quick_runs_the_tests_of_the_innermost_folder() -> None:
+    """A changed file runs the tests of its folder; a changed test runs itself; documentation runs nothing."""
+    assert selected_tests(["runtime/restencil/endpoint/path.py"]) == ["tests/runtime/endpoint"]
+    assert selected_tests(["tests/conventions/test_conventions.py"]) == ["tests/conventions/test_conventions.py"]
+    assert selected_tests(["README.md"]) == []

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from tests.openapi.small import made, operation
+from tests.openapi.documents import made, operation
 
 from restencil_generator.openapi.infer.build import Made
 from restencil_generator.spec.load import load_text

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.openapi.documents import REF, mixed
-from tests.openapi.small import made, operation, record, ref
+from tests.openapi.documents import REF, made, mixed, operation, record, ref, responding
 
 from restencil_generator.openapi.import_job import Imported, prepare
 from restencil_generator.openapi.options import Job, Options
@@ -75,9 +74,7 @@ def test_bad_document_circles_and_chains_end(name: str, schemas: dict[str, Any],
     """References, parts and alternatives that lead in circles, or far, or to very many, end in a spec."""
     tree = mixed()
     tree["components"]["schemas"] |= schemas
-    tree["paths"]["/status"]["get"]["responses"]["200"]["content"] = {
-        "application/json": {"schema": {"$ref": REF + name}}
-    }
+    tree["paths"]["/status"]["get"]["responses"] = responding(ref(name))
     source = tmp_path / "openapi.json"
     source.write_text(json.dumps(tree))
     holds(prepare(Job(str(source), Options(package="shop"), tmp_path / "shop.yaml")))
@@ -126,10 +123,7 @@ def test_bad_document_errors_without_a_name_are_called_like_their_endpoint() -> 
     for index in range(30):
         paths[f"/x{index}"] = {"get": operation({"type": "string"})}
         body = record(**{f"reason_{letter}": "string" for letter in "abcdef"[: index % 6 + 1]})
-        paths[f"/x{index}"]["get"]["responses"]["422"] = {
-            "description": "",
-            "content": {"application/json": {"schema": body}},
-        }
+        paths[f"/x{index}"]["get"]["responses"] |= responding(body, "422")
     values: Any = made(paths).tree.value
     own = [name for name in values["objects"] if name != "ErrorBody"]
     assert len(own) == 5

@@ -9,20 +9,17 @@ from typing import Any
 
 import pytest
 from tests.generator.projects import Printed, process, restencil
-from tests.openapi.documents import OK, document
+from tests.openapi.documents import OK, document, many, record, ref, responding
 from tests.runtime.servers import Reply, Server
 
-ITEM = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}
-ONE = {"200": {"description": "", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Order"}}}}}
-LIST = {"type": "array", "items": {"$ref": "#/components/schemas/Order"}}
-MANY = {"200": {"description": "", "content": {"application/json": {"schema": LIST}}}}
+ITEM = record("id", id="integer", name="string")
 ID = [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}]
 
 
 def shop(**more: Any) -> dict[str, Any]:
     paths = {
-        "/orders": {"get": {"tags": ["orders"], "responses": MANY}},
-        "/orders/{id}": {"get": {"tags": ["orders"], "parameters": ID, "responses": ONE}},
+        "/orders": {"get": {"tags": ["orders"], "responses": responding(many(ref("Order")))}},
+        "/orders/{id}": {"get": {"tags": ["orders"], "parameters": ID, "responses": responding(ref("Order"))}},
         "/status": {"get": {"tags": ["other"], "operationId": "getStatus", "responses": OK}},
     }
     return {**document(paths, {"Order": ITEM}), "info": {"title": "Shop API v2", "version": "1"}, **more}
@@ -108,7 +105,7 @@ def test_import_command_summary_as_data() -> None:
 def test_import_command_findings_are_told_with_their_lines() -> None:
     """Those of one kind are told once, with their count and the first three places; `--verbose` tells each."""
     bad = {f"e{number:02}": {"type": "potato"} for number in range(60)}
-    schemas = {"Order": {**ITEM, "properties": {**ITEM["properties"], **bad}}}  # type: ignore[dict-item]  # JSON
+    schemas = {"Order": {**ITEM, "properties": {**ITEM["properties"], **bad}}}
     Path("openapi.json").write_text(json.dumps(shop(components={"schemas": schemas}), indent=1))
     (once,) = [line for line in imported().err.splitlines() if "warning[type-unknown]" in line]
     told = [line for line in imported("--again", "--verbose").err.splitlines() if "warning[type-unknown]" in line]
@@ -202,8 +199,7 @@ def test_import_command_spec_is_imported_again_by_its_file() -> None:
 
 def test_import_command_summary_counts_what_was_guessed() -> None:
     """It says how many primary keys the document states, and how many are to be checked."""
-    item = {"type": "object", "properties": {"name": {"type": "string"}}}
-    answer = {"200": {"description": "", "content": {"application/json": {"schema": item}}}}
+    answer = responding(record(name="string"))
     paths = {**shop()["paths"], "/tags/{tag}": {"get": {"responses": answer}, "delete": {"responses": answer}}}
     Path("openapi.json").write_text(json.dumps(shop(paths=paths)))
     assert "primary keys: 1 stated, 1 guessed (check:)" in imported().err

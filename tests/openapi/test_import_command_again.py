@@ -11,25 +11,19 @@ from typing import Any
 
 import pytest
 from tests.generator.projects import Printed, python, restencil
-from tests.openapi.documents import document
-from tests.openapi.small import many, record, ref
+from tests.openapi.documents import document, many, record, ref, responding
 
 from restencil_generator import api
 from restencil_generator.cli.main import run
 from restencil_generator.openapi.merge.resolve import split_files
 from restencil_generator.spec.load import load_spec
 
-
-def answer(schema: Any) -> dict[str, Any]:
-    return {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}
-
-
 SHOP: dict[str, Any] = document(
     {
-        "/orders": {"get": {"responses": answer(many(ref("Order")))}},
+        "/orders": {"get": {"responses": responding(many(ref("Order")))}},
         "/orders/{id}": {
             "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}],
-            "get": {"responses": answer(ref("Order"))},
+            "get": {"responses": responding(ref("Order"))},
             "delete": {"responses": {"204": {"description": ""}}},
         },
     },

@@ -130,9 +130,8 @@ def test_merge_what_was_edited_below_and_removed_upstream_stays() -> None:
     ours = changed(("path: /visits/:code\n", "path: /visits/:code\n    options: {retries: 9}\n"))
     theirs = BASE[: BASE.index("  visits:")]
     assert result(ours, theirs) == ours
-    assert told(ours, theirs) == [
-        ("warning", "removed-upstream", "resources.visits was removed upstream and edited here; it is kept")
-    ]
+    message = "resources.visits was removed upstream and edited here; it is kept"
+    assert told(ours, theirs) == [("warning", "removed-upstream", message)]
 
 
 def test_merge_what_was_removed_here_and_changed_upstream_stays_removed() -> None:
@@ -324,15 +323,10 @@ def test_merge_resource_renamed_here_whose_path_is_gone_stays_as_it_is() -> None
     """A warning says what was lost."""
     ours = changed(("  visits:\n", "  stays:\n"))
     theirs = changed(("path: /visits/:code", "path: /stays/:code"))
-    assert result(ours, changed(("  visits:\n", "  trips:\n"), text=theirs)).count("  stays:\n") == 1
-    assert told(ours, changed(("  visits:\n", "  trips:\n"), text=theirs)) == [
-        (
-            "warning",
-            "import-rename-lost",
-            "resource 'stays' was 'visits', whose path changed upstream: `GET /visits/{code}` no longer exists; "
-            "it is kept",
-        )
-    ]
+    theirs = changed(("  visits:\n", "  trips:\n"), text=theirs)
+    assert result(ours, theirs).count("  stays:\n") == 1
+    lost = "whose path changed upstream: `GET /visits/{code}` no longer exists; it is kept"
+    assert told(ours, theirs) == [("warning", "import-rename-lost", f"resource 'stays' was 'visits', {lost}")]
 
 
 # ------------------------------------------------------------------------------------------------------------- bytes
@@ -359,12 +353,8 @@ def test_merge_file_without_a_last_line_end_gets_one_only_where_something_follow
 
 def test_merge_comments_inside_of_braces_are_not_lost() -> None:
     """Where a mapping over several lines is written anew, its comments stand above it."""
-    ours = changed(
-        (
-            "    search_params: {limit: integer?, sort: string?}\n",
-            "    search_params: {  # all\n      limit: integer?,  # at most\n      # order\n      sort: string?}\n",
-        )
-    )
+    commented = "{  # all\n      limit: integer?,  # at most\n      # order\n      sort: string?}\n"
+    ours = changed(("{limit: integer?, sort: string?}\n", commented))
     theirs = changed(("limit: integer?", "limit: integer"))
     text = result(ours, theirs)
     for comment in ("# all\n", "# at most\n", "# order\n"):

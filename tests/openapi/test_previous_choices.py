@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from tests.openapi.documents import made, operation, record, ref
 from tests.openapi.imports import DOCUMENTS, NAMES, imported
-from tests.openapi.small import made, operation, record, ref
 
 from restencil_generator.openapi.document.files import Files
 from restencil_generator.openapi.document.reader import read

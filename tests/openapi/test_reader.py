@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.openapi.documents import OK, codes, document, read_tree, schema_of, swagger
+import yaml
+from tests.openapi.documents import OK, codes, document, read_tree, schema_of
 
 from restencil_generator.exceptions import Failure
 from restencil_generator.openapi.document.files import Files
@@ -58,59 +59,49 @@ def test_reader_all_versions_of_3_are_read(version: Any, tmp_path: Path) -> None
 def test_reader_newer_version_is_read_as_the_newest_known(tmp_path: Path) -> None:
     """It is a note."""
     found = read_tree(document({"/x": {"get": {"responses": OK}}}, version="3.7.0"), tmp_path)
-    assert [(one.code, one.message, one.severity) for one in found.findings] == [
-        ("version-newer", "OpenAPI 3.7.0 is newer than 3.2; it is read as 3.2", "note")
-    ]
+    (note,) = found.findings
+    assert (note.code, note.severity) == ("version-newer", "note")
+    assert note.message == "OpenAPI 3.7.0 is newer than 3.2; it is read as 3.2"
 
 
 # ------------------------------------------------------------------------------------------------------- versions
 
 
+PETS = """
+swagger: "2.0"
+info: {title: Pets, version: "1"}
+host: shop.example
+basePath: /v1/
+schemes: [http, https]
+definitions: {Pet: {type: object, properties: {name: {type: string, x-nullable: true}}}}
+securityDefinitions:
+  basic: {type: basic}
+  flow: {type: oauth2, flow: application, tokenUrl: /token, scopes: {a: ""}}
+paths:
+  /pets:
+    post:
+      parameters: [{in: body, name: b, required: true, schema: {$ref: "#/definitions/Pet"}}]
+      responses: {"200": {description: "", schema: {$ref: "#/definitions/Pet"}}}
+    get:
+      parameters:
+      - {in: query, name: a, type: array, items: {type: string}}
+      - {in: query, name: b, type: array, items: {type: string}, collectionFormat: multi}
+      - {in: query, name: c, type: array, items: {type: string}, collectionFormat: pipes}
+      produces: [text/plain]
+      responses: {"200": {description: "", schema: {type: string}}}
+  /upload:
+    post:
+      consumes: [multipart/form-data]
+      parameters:
+      - {in: formData, name: photo, type: file, required: true}
+      - {in: formData, name: note, type: string}
+      responses: {"204": {description: ""}}
+"""
+
+
 def test_reader_swagger_2_is_lifted(tmp_path: Path) -> None:
     """Host, basePath and schemes; consumes and produces; body and formData; collectionFormat; files; x-nullable."""
-    pet = {"type": "object", "properties": {"name": {"type": "string", "x-nullable": True}}}
-    tree = swagger(
-        {
-            "/pets": {
-                "post": {
-                    "parameters": [
-                        {"in": "body", "name": "b", "required": True, "schema": {"$ref": "#/definitions/Pet"}}
-                    ],
-                    "responses": {"200": {"description": "", "schema": {"$ref": "#/definitions/Pet"}}},
-                },
-                "get": {
-                    "parameters": [
-                        {"in": "query", "name": name, "type": "array", "items": {"type": "string"}, **form}
-                        for name, form in (
-                            ("a", {}),
-                            ("b", {"collectionFormat": "multi"}),
-                            ("c", {"collectionFormat": "pipes"}),
-                        )
-                    ],
-                    "produces": ["text/plain"],
-                    "responses": {"200": {"description": "", "schema": {"type": "string"}}},
-                },
-            },
-            "/upload": {
-                "post": {
-                    "consumes": ["multipart/form-data"],
-                    "parameters": [
-                        {"in": "formData", "name": "photo", "type": "file", "required": True},
-                        {"in": "formData", "name": "note", "type": "string"},
-                    ],
-                    "responses": {"204": {"description": ""}},
-                }
-            },
-        },
-        basePath="/v1/",
-        schemes=["http", "https"],
-        definitions={"Pet": pet},
-        securityDefinitions={
-            "basic": {"type": "basic"},
-            "flow": {"type": "oauth2", "flow": "application", "tokenUrl": "/token", "scopes": {"a": ""}},
-        },
-    )
-    found = read_tree(tree, tmp_path)
+    found = read_tree(yaml.safe_load(PETS), tmp_path)
     listed, created, uploaded = found.operations
     assert [server.url for server in found.servers] == ["https://shop.example/v1"]
     assert codes(found) == []
@@ -123,18 +114,12 @@ def test_reader_swagger_2_is_lifted(tmp_path: Path) -> None:
     assert (schema.name, found.schema(schema.properties["name"]).nullable) == ("Pet", True)
     assert uploaded.body is not None and uploaded.body.content.kind == "multipart"
     form = found.schema(uploaded.body.content.schema or Part({}, uploaded.where))
-    assert {name: found.schema(part).format for name, part in form.properties.items()} == {
-        "photo": "binary",
-        "note": "",
-    }
+    formats = {name: found.schema(part).format for name, part in form.properties.items()}
+    assert formats == {"photo": "binary", "note": ""}
     assert form.required == {"photo"}
-    basic, flow = found.schemes["basic"], found.schemes["flow"]
-    assert (basic.type, basic.scheme) == ("http", "basic")
-    assert (flow.flows[0].kind, flow.flows[0].token_url, flow.flows[0].scopes) == (
-        "clientCredentials",
-        "/token",
-        ("a",),
-    )
+    assert (found.schemes["basic"].type, found.schemes["basic"].scheme) == ("http", "basic")
+    (flow,) = found.schemes["flow"].flows
+    assert (flow.kind, flow.token_url, flow.scopes) == ("clientCredentials", "/token", ("a",))
 
 
 def test_reader_what_3_2_adds_is_read(tmp_path: Path) -> None:
@@ -154,9 +139,8 @@ def test_reader_what_3_2_adds_is_read(tmp_path: Path) -> None:
     for operation, kind in ((get, "sse"), (copy, "stream")):
         assert operation.result.content is not None and operation.result.content.kind == kind
         assert list(found.schema(operation.result.schema or Part({}, get.where)).properties) == ["id"]
-    assert [(one.operation, one.reason) for one in found.left_out] == [
-        ("NO GO /x", "'NO GO' is not a valid HTTP method")
-    ]
+    (left,) = found.left_out
+    assert (left.operation, left.reason) == ("NO GO /x", "'NO GO' is not a valid HTTP method")
     pet = {"oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
            "discriminator": {"propertyName": "kind", "mapping": {"cat": "Cat"}, "defaultMapping": "Dog"}}  # fmt: skip
     animals = {name: {"type": "object", "properties": {"kind": {"type": "string"}}} for name in ("Cat", "Dog")}

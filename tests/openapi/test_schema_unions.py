@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
-from tests.openapi.small import made, many, operation, record, ref
+from tests.openapi.documents import made, many, operation, record, ref
 
 from restencil_generator.openapi.document.containment import contained
 from restencil_generator.openapi.document.model import Finding, Where

@@ -83,13 +83,9 @@ def test_the_wheel_holds_three_packages_and_nothing_else(built: tuple[Path, Path
     """Nothing called runtime, generator, templates or tests lands in site-packages."""
     names = zipfile.ZipFile(built[0]).namelist()
     heads = {name.partition("/")[0] for name in names}
-    assert {head for head in heads if not head.endswith(".dist-info")} == {
-        "restencil",
-        "restencil_generator",
-        "restencil_templates",
-    }
-    for package in ("restencil", "restencil_generator", "restencil_templates"):
-        assert f"{package}/__init__.py" in names
+    packages = {"restencil", "restencil_generator", "restencil_templates"}
+    assert {head for head in heads if not head.endswith(".dist-info")} == packages
+    assert {f"{package}/__init__.py" for package in packages} <= {*names}
     assert {"restencil/py.typed", "restencil_generator/py.typed"} <= {*names}
     assert any(name.startswith("restencil_templates/") and not name.endswith(".py") for name in names)
 
@@ -110,14 +106,8 @@ def test_the_sdist_holds_what_the_tests_need(built: tuple[Path, Path]) -> None:
     """Whoever packages the project can run its tests from the sdist."""
     with tarfile.open(built[1]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {
-        "README.md",
-        "LICENSE",
-        "Makefile",
-        "pyproject.toml",
-        "specs/blog.yaml",
-        "tests/conventions/test_conventions.py",
-    } <= names
+    needed = {"README.md", "LICENSE", "Makefile", "pyproject.toml", "specs/blog.yaml"}
+    assert {*needed, "tests/conventions/test_conventions.py"} <= names
 
 
 def test_a_user_of_a_generated_package_installs_httpx_alone(plain: Installed) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +63,13 @@ class Beside:
         await self.api.settled()
         for name, read in self.reads.items():
             self._compare_cache(read, said[name])
+
+    async def after(self, step: str, change: Awaitable[Any], *elsewhere: str) -> Any:
+        """Compares after a change, whose value it gives; `elsewhere` are paths of other entities that it changed."""
+        value = await change
+        await self.elsewhere(*elsewhere)
+        await self.agrees(step)
+        return value
 
     async def elsewhere(self, *paths: str) -> None:
         """Tells the client what a document cannot say, and a written spec does: what a change did to other entities."""

@@ -9,7 +9,7 @@ from tests.products.beside import Beside
 
 async def program(beside: Beside) -> None:
     """Lists, filters, pages, creates, gets, patches and deletes; a name says what each step did."""
-    api, watch, agrees = beside.api, beside.watch, beside.agrees
+    api, watch, agrees, after = beside.api, beside.watch, beside.agrees, beside.after
     projects, tasks, annotations = api.projects, api.tasks, api.annotations
     # projects: pages of Django REST framework, and a filter that means "title contains"
     for query in ("", "?title=news", "?search=news", "?ordering=title", "?page_size=2", "?page_size=2&ordering=-id"):
@@ -27,10 +27,8 @@ async def program(beside: Beside) -> None:
     found = [project.id for project in await projects.get_list.iterate.items(page_size=1)]
     assert sorted(found) == sorted(project.id for project in made)
     await agrees("pages")
-    await projects.partial_update(id=second, body={"title": "More of all"})
-    await agrees("a rename leaves a filter")
-    await projects.partial_update(id=made[2].id, body={"title": "Sport news"})
-    await agrees("a rename joins a filter")
+    await after("a rename leaves a filter", projects.partial_update(id=second, body={"title": "More of all"}))
+    await after("a rename joins a filter", projects.partial_update(id=made[2].id, body={"title": "Sport news"}))
     # tasks of a project
     watch(tasks.get_list, f"/api/tasks/?project={first}", project=first)
     await agrees("a list of tasks")
@@ -42,8 +40,7 @@ async def program(beside: Beside) -> None:
         watch(tasks.get, f"/api/tasks/{pk}/", id=pk)
         watch(tasks.api_tasks_annotations_list, f"/api/tasks/{pk}/annotations/", task_id=pk)
     await agrees("get of tasks")
-    await tasks.partial_update(id=task, body={"data": {"text": "Other"}})
-    await agrees("patch of a task")
+    await after("patch of a task", tasks.partial_update(id=task, body={"data": {"text": "Other"}}))
     # annotations below a task
     result = [{"from_name": "a", "to_name": "b", "type": "choices", "value": {"choices": ["x"]}}]
     noted = [await tasks.api_tasks_annotations_create(id=task, body={"result": result}) for _ in range(2)]
@@ -77,16 +74,13 @@ async def program(beside: Beside) -> None:
     view = await views.get_list.push(body={"project": first, "data": {"title": "Mine"}})
     watch(views.get, f"/api/dm/views/{view.id}/", id=view.id)
     await agrees("create of a view")
-    await views.partial_update(id=view.id, body={"data": {"title": "Yours"}})
-    await agrees("patch of a view")
-    await views.delete(id=view.id)
-    await agrees("delete of a view, answered 204")
+    await after("patch of a view", views.partial_update(id=view.id, body={"data": {"title": "Yours"}}))
+    await after("delete of a view, answered 204", views.delete(id=view.id))
     # deletes
     await tasks.delete(id=task)
     await beside.elsewhere("/api/projects/", "/api/predictions/", f"/api/tasks/{task}/", "/api/annotations/")
     await agrees("delete of a task, answered 204")
-    await projects.delete(id=made[2].id)
-    await agrees("delete of a project, answered 204")
+    await after("delete of a project, answered 204", projects.delete(id=made[2].id))
     await tasks.api_tasks_annotations_create(id=other, body={"result": result})
     await beside.elsewhere("/api/projects/", "/api/tasks/?")
     await agrees("create below another task")

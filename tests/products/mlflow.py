@@ -11,7 +11,7 @@ ROOT = "/api/2.0/mlflow"
 
 async def program(beside: Beside) -> None:
     """Keys in queries and bodies, responses without content, renames, deletes, restores, tags and metrics."""
-    api, watch, agrees = beside.api, beside.watch, beside.agrees
+    api, watch, agrees, after = beside.api, beside.watch, beside.agrees, beside.after
     experiments, runs, models, versions = api.experiments, api.runs, api.models, api.versions
     everything: dict[str, Any] = {"max_results": 100, "view_type": "ALL"}
     active: dict[str, Any] = {"max_results": 100}
@@ -33,8 +33,7 @@ async def program(beside: Beside) -> None:
     await agrees("a tag of an experiment")
     await experiments.delete(body={"experiment_id": second})
     await agrees("delete of an experiment, which stays with another stage")
-    await experiments.restore(body={"experiment_id": second})
-    await agrees("restore of an experiment")
+    await after("restore of an experiment", experiments.restore(body={"experiment_id": second}))
     # runs
     for body in (
         {"experiment_ids": [first]},
@@ -55,54 +54,38 @@ async def program(beside: Beside) -> None:
     await agrees("get of runs")
     for step, value in enumerate((2.5, 0.5)):
         metric = {"key": "loss", "value": value, "timestamp": 1_700_000_000_000 + step, "step": step}
-        await runs.log_metric(body={"run_id": one, **metric})
-        await agrees(f"a metric of {value}")
-    await runs.log_parameter(body={"run_id": one, "key": "rate", "value": "0.1"})
-    await agrees("a parameter")
-    await runs.set_tag(body={"run_id": one, "key": "note", "value": "good"})
-    await agrees("a tag of a run")
-    await runs.delete_tag(body={"run_id": one, "key": "note"})
-    await agrees("a tag is deleted")
+        await after(f"a metric of {value}", runs.log_metric(body={"run_id": one, **metric}))
+    await after("a parameter", runs.log_parameter(body={"run_id": one, "key": "rate", "value": "0.1"}))
+    await after("a tag of a run", runs.set_tag(body={"run_id": one, "key": "note", "value": "good"}))
+    await after("a tag is deleted", runs.delete_tag(body={"run_id": one, "key": "note"}))
     await runs.update(body={"run_id": one, "status": "FINISHED", "run_name": "done"})
     await agrees("an update, answered by a part of the run")
-    await runs.delete(body={"run_id": one})
-    await agrees("delete of a run, which stays with another stage")
-    await runs.restore(body={"run_id": one})
-    await agrees("restore of a run")
-    await experiments.delete(body={"experiment_id": first})
-    await agrees("delete of an experiment with runs")
-    await experiments.restore(body={"experiment_id": first})
-    await agrees("restore of an experiment with runs")
+    await after("delete of a run, which stays with another stage", runs.delete(body={"run_id": one}))
+    await after("restore of a run", runs.restore(body={"run_id": one}))
+    await after("delete of an experiment with runs", experiments.delete(body={"experiment_id": first}))
+    await after("restore of an experiment with runs", experiments.restore(body={"experiment_id": first}))
     # models and their versions
     watch(models.search, f"{ROOT}/registered-models/search")
     watch(models.search, f"{ROOT}/registered-models/search?filter=name LIKE 'b%25'", filter="name LIKE 'b%'")
     watch(models.search, f"{ROOT}/registered-models/search?max_results=1", max_results=1)
     await agrees("searches of models")
     for name in ("bert", "gpt", "bart"):
-        await models.create(body={"name": name})
-    await agrees("create of models")
+        await after("create of models", models.create(body={"name": name}))
     for name in ("bert", "gpt", "great"):
         watch(models.get, f"{ROOT}/registered-models/get?name={name}", name=name)
     await agrees("get of models")
-    await models.update(body={"name": "gpt", "description": "large"})
-    await agrees("an update of a model")
+    await after("an update of a model", models.update(body={"name": "gpt", "description": "large"}))
     for name in ("gpt", "great"):
         watch(versions.search, f"{ROOT}/model-versions/search?filter=name='{name}'", filter=f"name='{name}'")
         for number in ("1", "2"):
             watch(versions.get, f"{ROOT}/model-versions/get?name={name}&version={number}", name=name, version=number)
     await agrees("versions of models")
     for _ in range(2):
-        await versions.create(body={"name": "gpt", "source": "s3://bucket/model"})
-        await agrees("create of a version")
-    await versions.update(body={"name": "gpt", "version": "1", "description": "first"})
-    await agrees("an update of a version")
-    await models.set_alias(body={"name": "gpt", "alias": "best", "version": "2"})
-    await agrees("an alias")
+        await after("create of a version", versions.create(body={"name": "gpt", "source": "s3://bucket/model"}))
+    await after("an update of a version", versions.update(body={"name": "gpt", "version": "1", "description": "first"}))
+    await after("an alias", models.set_alias(body={"name": "gpt", "alias": "best", "version": "2"}))
     await models.rename(body={"name": "gpt", "new_name": "great"})
     await agrees("a rename of a model, which changes its key and those of its versions")
-    await versions.delete(body={"name": "great", "version": "1"})
-    await agrees("delete of a version")
-    await models.delete(body={"name": "bert"})
-    await agrees("delete of a model, whose key is in the body")
-    await models.delete(body={"name": "great"})
-    await agrees("delete of a model with versions")
+    await after("delete of a version", versions.delete(body={"name": "great", "version": "1"}))
+    await after("delete of a model, whose key is in the body", models.delete(body={"name": "bert"}))
+    await after("delete of a model with versions", models.delete(body={"name": "great"}))

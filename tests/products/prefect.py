@@ -9,7 +9,7 @@ from tests.products.beside import Beside
 
 async def program(beside: Beside) -> None:
     """Lists, filters, pages, creates, gets, patches, acts and deletes; a name says what each step did."""
-    api, watch, agrees = beside.api, beside.watch, beside.agrees
+    api, watch, agrees, after = beside.api, beside.watch, beside.agrees, beside.after
     flows, runs, variables = api.flows, api.flow_runs, api.variables
     everything: dict[str, Any] = {"sort": "NAME_ASC"}
     tagged = {"flows": {"tags": {"all_": ["etl"]}}}
@@ -27,12 +27,10 @@ async def program(beside: Beside) -> None:
         watch(flows.read_flow_by_name, f"/flows/name/{name}", name=name)
     await agrees("get, and lookups by name")
     assert await flows.read_flow_by_name(name="load-0") is await flows.get(id=one)
-    await flows.create(body={"name": "load-0"})
-    await agrees("create of what is there already")
+    await after("create of what is there already", flows.create(body={"name": "load-0"}))
     await flows.partial_update(id=one, body={"tags": ["etl", "daily"]})
     await agrees("patch answered 204: joins a list with a filter")
-    await flows.partial_update(id=two, body={"tags": []})
-    await agrees("patch answered 204: leaves a list with a filter")
+    await after("patch answered 204: leaves a list with a filter", flows.partial_update(id=two, body={"tags": []}))
     # runs: children of a flow, actions, inputs below a run
     of_one = {"flows": {"id": {"any_": [one]}}, "sort": "ID_DESC"}
     done = {"flow_runs": {"state": {"type": {"any_": ["COMPLETED"]}}}, "sort": "ID_DESC"}
@@ -47,16 +45,12 @@ async def program(beside: Beside) -> None:
     for state in ("PENDING", "RUNNING", "COMPLETED"):
         await runs.set_flow_run_state(id=run, body={"state": {"type": state}, "force": True})
         await agrees(f"set_state {state}")
-    await runs.partial_update(id=run, body={"name": "renamed", "tags": ["seen"]})
-    await agrees("patch of a run")
+    await after("patch of a run", runs.partial_update(id=run, body={"name": "renamed", "tags": ["seen"]}))
     watch(runs.read_flow_run_input, f"/flow_runs/{run}/input/answer", id=run, key="answer")
     await agrees("an input that is not there yet")
-    await runs.create_flow_run_input(id=run, body={"key": "answer", "value": "42"})
-    await agrees("create below a run")
-    await runs.delete_flow_run_input(id=run, key="answer")
-    await agrees("delete below a run")
-    await runs.delete(id=str(started[1].id))
-    await agrees("delete of a run")
+    await after("create below a run", runs.create_flow_run_input(id=run, body={"key": "answer", "value": "42"}))
+    await after("delete below a run", runs.delete_flow_run_input(id=run, key="answer"))
+    await after("delete of a run", runs.delete(id=str(started[1].id)))
     # variables: the same records by id and by name
     named = {"variables": {"name": {"like_": "a"}}, "sort": "NAME_ASC"}
     for body in (named, {"sort": "NAME_ASC"}):
@@ -68,17 +62,10 @@ async def program(beside: Beside) -> None:
     for name in ("alpha", "beta", "other"):
         watch(variables.read_variable_by_name, f"/variables/name/{name}", name=name)
     await agrees("create of variables")
-    await variables.update_variable_by_name(name="alpha", body={"value": [2]})
-    await agrees("patch by name")
-    await variables.partial_update(id=pk, body={"name": "other"})
-    await agrees("patch of the name by id")
-    await variables.delete_variable_by_name(name="beta")
-    await agrees("delete by name")
-    await variables.delete(id=pk)
-    await agrees("delete by id")
+    await after("patch by name", variables.update_variable_by_name(name="alpha", body={"value": [2]}))
+    await after("patch of the name by id", variables.partial_update(id=pk, body={"name": "other"}))
+    await after("delete by name", variables.delete_variable_by_name(name="beta"))
+    await after("delete by id", variables.delete(id=pk))
     # changes of many at once
-    await flows.bulk_delete_flows(body={"flows": {"name": {"any_": ["load-3"]}}})
-    await agrees("bulk delete")
-    await flows.delete(id=one)
-    await beside.elsewhere("/flow_runs/", "/flow_run_states/")
-    await agrees("delete of a flow with runs")
+    await after("bulk delete", flows.bulk_delete_flows(body={"flows": {"name": {"any_": ["load-3"]}}}))
+    await after("delete of a flow with runs", flows.delete(id=one), "/flow_runs/", "/flow_run_states/")

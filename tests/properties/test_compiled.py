@@ -15,8 +15,8 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from tests.effort import examples
+from hypothesis import given
+from tests.effort import examples, thorough
 
 from restencil import Entity, schema
 from restencil.base.values import Sentinel
@@ -33,6 +33,7 @@ from restencil.schema.protocol import Schema
 from restencil.schema.stored import record_of
 
 Json = Any
+Record = Mapping[str, Json]
 
 NAMES = ("Alpha", "Beta", "Gamma")
 RELATIONS = ("r", "s")
@@ -54,15 +55,11 @@ def _merge(cls: Any, existing: Mapping[str, Json], incoming: Mapping[str, Json])
     return {**existing, **incoming, "merged": int(existing.get("merged", 0)) + 1}
 
 
-def _should_update(
-    cls: Any, stored_meta: Any, meta: Any, stored: Mapping[str, Json], comes: Mapping[str, Json]
-) -> bool:
+def _should_update(cls: Any, stored_meta: Any, meta: Any, stored: Record, comes: Record) -> bool:
     return stored.get("b") != comes.get("b")
 
 
-def _should_reorder(
-    cls: Any, stored_meta: Any, meta: Any, stored: Mapping[str, Json], comes: Mapping[str, Json]
-) -> bool:
+def _should_reorder(cls: Any, stored_meta: Any, meta: Any, stored: Record, comes: Record) -> bool:
     return str(comes.get("b")) < str(stored.get("b"))
 
 
@@ -72,14 +69,9 @@ def _merge_with_store(cls: Any, stored_meta: Any, meta: Any, stored: Any, comes:
     return {**comes, **stored, "kept": True}
 
 
-HOOKS: dict[str, Callable[..., Any]] = {
-    "process": _process,
-    "validate": _validate,
-    "merge": _merge,
-    "should_update": _should_update,
-    "should_reorder": _should_reorder,
-    "merge_with_store": _merge_with_store,
-}
+_HOOKS: tuple[Any, ...] = (_process, _validate, _merge, _should_update, _should_reorder, _merge_with_store)
+HOOKS: dict[str, Callable[..., Any]] = {hook.__name__.removeprefix("_"): hook for hook in _HOOKS}
+FORMS = ("one", "list", "array", "object", "values", "union", "several", "collection", "gone")
 TRAITS = ("indexed", "renamed", "typed", "pk method", "two parts", "factory", "same table")
 
 
@@ -127,11 +119,7 @@ def setups(draw: st.DrawFn) -> tuple[str, Any]:
 
     def drawn(depth: int, *, nested: bool) -> tuple[str, Any]:
         name = draw(st.sampled_from(NAMES[:count]))
-        kind = draw(
-            st.sampled_from(
-                ["one", "one", "list", "array", "object", "values", "union", "several", "collection", "gone"]
-            )
-        )
+        kind = draw(st.sampled_from(["one", *FORMS]))
         if kind == "one" or (depth == 0 and kind in ("list", "array", "object", "values")):
             return name, later(name)
         if kind in ("list", "array", "values", "object"):
@@ -151,11 +139,8 @@ def setups(draw: st.DrawFn) -> tuple[str, Any]:
             return "Union", schema.Union(mapping, schema_attribute="b")
         if kind == "several":
             attribute = draw(st.sampled_from(["", "b", "bee"]))
-            types = [
-                *map(later, NAMES[:count]),
-                datetime.date,
-                *draw(st.sampled_from([(), (str, int), (dict, [later(name)])])),
-            ]
+            others = draw(st.sampled_from([(), (str, int), (dict, [later(name)])]))
+            types = [*map(later, NAMES[:count]), datetime.date, *others]
             return f"OneOf by {attribute!r}", schema.OneOf(types, attribute)
         if kind == "collection":
             options: dict[str, Any] = {"nest_key": _nest} if nested else {}
@@ -397,22 +382,12 @@ def _compare(case: tuple[str, Any, list[tuple[Json, int]]], *, together: bool) -
         if expected[0] == "stored":
             stored = expected[1]
             wanted = _read(Denormalization(interpreted, (), DependencyGraph()), node, stored)
-            assert (
-                _read(reader_of(compiled, (), DependencyGraph()), node, stored) == wanted
-            ), f"{told}: reading response {place}"
+            found = _read(reader_of(compiled, (), DependencyGraph()), node, stored)
+            assert found == wanted, f"{told}: reading response {place}"
     assert _layer(kind, compiled, node, history) == _layer(_Interpreted, interpreted, node, history), f"{told}: layers"
 
 
-def _settings(**more: Any) -> settings:
-    return settings(
-        deadline=None,
-        phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],  # explaining traces every line
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-        **more,
-    )
-
-
-@_settings(max_examples=examples(125), derandomize=True)
+@thorough(max_examples=examples(125), derandomize=True)
 @given(cases(), st.booleans())
 def test_compiled_equals_interpreted(case: tuple[str, Any, list[tuple[Json, int]]], together: bool) -> None:
     """Compiled functions leave the tables as the interpreter does, hand out what it does, and raise as it does."""
@@ -420,7 +395,7 @@ def test_compiled_equals_interpreted(case: tuple[str, Any, list[tuple[Json, int]
 
 
 @pytest.mark.slow
-@_settings(max_examples=20_000)
+@thorough(max_examples=20_000)
 @given(cases(), st.booleans())
 def test_compiled_equals_interpreted_for_long(case: tuple[str, Any, list[tuple[Json, int]]], together: bool) -> None:
     """The same for many more schemas and histories."""

@@ -12,9 +12,8 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
-from tests.effort import examples
+from tests.effort import examples, thorough
 from tests.properties import model as m
 from tests.properties.library import Schemas, pairs, unlike
 from tests.runtime.doubles import Desk
@@ -430,23 +429,14 @@ def _side_by_side(expected: Any, actual: Any) -> list[tuple[Any, Any]]:
     return [(expected, actual)]
 
 
-def _settings(**more: Any) -> settings:
-    return settings(
-        deadline=None,
-        phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],  # explaining traces every line
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-        **more,
-    )
-
-
 def test_identity_reads_are_those_of_the_naive_store() -> None:
     """After every action each read equals the naive result, and only what depends on the change is rebuilt."""
     run_state_machine_as_test(
-        Stores, settings=_settings(max_examples=examples(30, 2), stateful_step_count=20, derandomize=True)
+        Stores, settings=thorough(max_examples=examples(30, 2), stateful_step_count=20, derandomize=True)
     )
 
 
 @pytest.mark.slow
 def test_identity_reads_are_those_of_the_naive_store_for_long() -> None:
     """The same for many and longer histories."""
-    run_state_machine_as_test(Stores, settings=_settings(max_examples=1_200, stateful_step_count=50))
+    run_state_machine_as_test(Stores, settings=thorough(max_examples=1_200, stateful_step_count=50))

@@ -96,17 +96,12 @@ def test_openapi_endpoint_is_an_operation() -> None:
     listed = paths["/items"]["get"]
     assert (listed["operationId"], listed["tags"]) == ("items_get_list", ["items"])
     assert [(one.get("in"), one.get("name"), one.get("$ref")) for one in listed["parameters"]] == [
-        (None, None, "#/components/parameters/tenant"),
-        (None, None, "#/components/parameters/api_version"),
-        ("query", "filter", None),
-        ("query", "ids", None),
-        ("query", "page", None),
-        ("query", "tags", None),
+        *((None, None, f"#/components/parameters/{name}") for name in ("tenant", "api_version")),
+        *(("query", name, None) for name in ("filter", "ids", "page", "tags")),
     ]
     by_name = {one["name"]: one for one in listed["parameters"] if "name" in one}
-    assert (by_name["tags"]["style"], by_name["tags"]["explode"]) == ("form", True)
-    assert (by_name["ids"]["style"], by_name["ids"]["explode"]) == ("form", False)
-    assert (by_name["filter"]["style"], by_name["filter"]["explode"]) == ("deepObject", True)
+    styles = {name: (by_name[name]["style"], by_name[name]["explode"]) for name in ("tags", "ids", "filter")}
+    assert styles == {"tags": ("form", True), "ids": ("form", False), "filter": ("deepObject", True)}
     assert "required" not in by_name["page"]
     assert paths["/items"]["post"]["operationId"] == "items_create"
     hot = paths["/items/hot"]["get"]
@@ -131,19 +126,12 @@ def test_openapi_types_are_schemas() -> None:
     assert schemas["Item"]["properties"]["id"] == {"type": "integer", "readOnly": True}
     assert schemas["ItemBody"]["required"] == ["title"]
     assert "id" not in schemas["ItemBody"]["properties"]
-    assert schemas["ItemBody"]["properties"]["maker"] == {
-        "anyOf": [
-            {"anyOf": [{"$ref": "#/components/schemas/MakerBody"}, {"type": "integer"}]},
-            {"type": "null"},
-        ]
-    }
+    maker = {"anyOf": [{"$ref": "#/components/schemas/MakerBody"}, {"type": "integer"}]}
+    assert schemas["ItemBody"]["properties"]["maker"] == {"anyOf": [maker, {"type": "null"}]}
     assert schemas["State"] == {"type": "string", "enum": ["open", "closed"]}
     answer = made["paths"]["/items/{id}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
-    assert answer == {
-        "type": "object",
-        "properties": {"data": {"$ref": "#/components/schemas/Item"}},
-        "required": ["data"],
-    }
+    data = {"data": {"$ref": "#/components/schemas/Item"}}
+    assert answer == {"type": "object", "properties": data, "required": ["data"]}
     assert made["paths"]["/items/{id}"]["delete"]["responses"]["204"] == {"description": "No Content"}
     old = document(SHOP, "3.0")["components"]["schemas"]
     assert old["Item"]["properties"]["state"] == {"allOf": [{"$ref": "#/components/schemas/State"}], "nullable": True}

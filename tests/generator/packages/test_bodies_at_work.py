@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.freshness.spec import generated
 from tests.generator.packages.conftest import Opened
+from tests.libraries import httpx
 
 import market
 
@@ -108,3 +111,94 @@ def test_bodies_at_work_searches_by_post_are_distinguished_by_their_bodies(opene
     assert client.search.reviews.cached(body={"state": "found"}) is found
     run(client.search.save(body={"words": ["a", "b"], "period": {"first": "2020-01-01"}}))
     run(client.search.delete())
+
+
+PREPENDING = """
+restencil: 1
+package: prepending
+url_prefix: http://notes.example
+objects:
+  Draft: {words: string!}
+resources:
+  notes:
+    path: /notes/:id
+    schema: {entity: Note, fields: {id: integer, text: string}}
+    search_params: {about: string}
+    endpoints:
+      push:
+        path: /drafts
+        search_params: {}
+        header_params: {reason: string}
+        body: Draft
+        request: {content_type: application/vnd.draft+json}
+"""
+
+
+def test_bodies_at_work_unshift_sends_the_request_of_push() -> None:
+    """Path, parameters, headers and body are those declared for `push`."""
+    sent: list[tuple[str, str, str, str]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        headers = request.headers
+        sent.append((str(request.url), headers["content-type"], headers["reason"], request.content.decode()))
+        return httpx.Response(201, json={"id": len(sent), "text": "next"})
+
+    http = httpx.Client(transport=httpx.MockTransport(answer))
+    client: Any = generated(PREPENDING, "prepending").Prepending(client=http)
+    for add in (client.notes.get_list.push, client.notes.get_list.unshift):
+        add(reason="why", body={"words": "next"})
+    assert set(sent) == {("http://notes.example/drafts", "application/vnd.draft+json", "why", '{"words":"next"}')}
+    assert len(sent) == 2
+
+
+EXPIRING = """
+restencil: 1
+package: expiring
+url_prefix: http://runs.example
+resources:
+  runs:
+    path: /runs/:id
+    schema: {entity: Run, fields: {id: integer, name: string}}
+    search_params: {job_id: integer?}
+  jobs:
+    path: /jobs/:id
+    members: [get]
+    schema: {entity: Job, fields: {id: integer}}
+    endpoints:
+      touch: {method: POST, path: /jobs/:id/touch, body: any, schema: Job, expires: [runs]}
+"""
+
+
+@pytest.fixture
+def jobs() -> Any:
+    """A client of a server where touching a job renames its run; a job and a run have different ids."""
+    run: dict[str, Any] = {"id": 1, "name": "before"}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            run["name"] = "after"
+            return httpx.Response(200, json={"id": 7})
+        return httpx.Response(200, json=[run] if request.url.path == "/runs" else run)
+
+    return generated(EXPIRING, "expiring").Expiring(client=httpx.Client(transport=httpx.MockTransport(answer)))
+
+
+def by_get(jobs: Any) -> str:
+    """The name that `get` gives."""
+    return str(jobs.runs.get(id=1).name)
+
+
+def by_list(jobs: Any) -> str:
+    """The name that a list with a filter gives."""
+    return str(jobs.runs.get_list(job_id=7)[0].name)
+
+
+@pytest.mark.parametrize("read", [by_get, by_list])
+@pytest.mark.parametrize("known", [[by_get], [by_list], [by_list, by_get]])
+def test_bodies_at_work_expires_names_records_and_lists(
+    jobs: Any, known: list[Callable[[Any], str]], read: Callable[[Any], str]
+) -> None:
+    """`expires: [runs]` makes records and lists stale that were read by `get`, by a list, or by both."""
+    assert [one(jobs) for one in known] == ["before"] * len(known)
+    jobs.jobs.touch(id=7, body={})
+    assert read(jobs) == "after"

@@ -8,6 +8,7 @@ import pytest
 from tests.generator.declared import declared
 
 from restencil_generator.spec import model as d
+from restencil_generator.spec.load import load_text
 
 INTEGER, STRING = d.Scalar("integer"), d.Scalar("string")
 
@@ -161,3 +162,26 @@ def test_check_order_of_schemes_counts_where_no_use_is_written() -> None:
     assert digest("ab", ", use: [a, b]") == digest("ba", ", use: [a, b]") == digest("ab")
     assert digest("ab", ", use: [b, a]") == digest("ba")
     assert digest("ab", ", use: [[b, a]]") == digest("ab", ", use: [[a, b]]")
+
+
+# --------------------------------------------------------------------------------------------------------------- hints
+
+POSTS = """\
+restencil: 1
+package: x
+resources:
+  posts:
+    path: /posts/:id
+    schema: {entity: Post, fields: {id: integer, title: string}}
+"""
+
+
+@pytest.mark.parametrize("name", ["_page", "page-number", "page[number]"])
+def test_check_pagination_field_that_is_no_name_is_shown_the_way(name: str) -> None:
+    """A search parameter has the API's name on the wire."""
+    (problem,) = load_text(f"{POSTS}    pagination_field: '{name}'\n").problems
+    assert problem.code == "bad-name"
+    params, field = problem.hint[problem.hint.index("search_params: ") :].split(", pagination_field: ")
+    wire = params.replace(f"wire: {name}", f"wire: '{name}'")
+    found = declared(f"{POSTS}    {wire}\n    pagination_field: {field}\n").resources["posts"].endpoints["get_list"]
+    assert found.pagination_field and found.pagination_field.wire == name
