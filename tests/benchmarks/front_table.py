@@ -37,11 +37,7 @@ with OpenAI(api_key="none", http_client=httpx2.Client(transport=transport)) as c
 
 PYDANTIC: Final = "httpx + pydantic"
 
-GOALS: Final[dict[str, tuple[float, float]]] = {
-    "fresh": (1.0, 0.85),
-    "again": (0.75, 0.6),
-    "changed": (0.85, 0.85),
-}
+GOALS: Final[dict[str, tuple[float, float]]] = {"fresh": (1.0, 0.85), "again": (0.75, 0.6), "changed": (0.85, 0.85)}
 """By job: the goal with the standard library's `json`, and with `[fast]`."""
 
 

@@ -172,13 +172,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
     def ratio(
-        self,
-        work: str,
-        means: str,
-        goal: float | None,
-        ours: Sequence[float],
-        theirs: Sequence[float],
-        against: str,
+        self, work: str, means: str, goal: float | None, ours: Sequence[float], theirs: Sequence[float], against: str
     ) -> None:
         """Adds a line that compares two sides; `means` says what it is to a user."""
         spread = Spread.of([mine / other for mine, other in zip(ours, theirs, strict=True)])
@@ -194,12 +188,7 @@ class Table:
         )
 
     def value(
-        self,
-        work: str,
-        means: str,
-        goal: float | None,
-        values: Sequence[float],
-        show: Callable[[float], str] = seconds,
+        self, work: str, means: str, goal: float | None, values: Sequence[float], show: Callable[[float], str] = seconds
     ) -> None:
         """Adds a line with a bound of its own; `means` says what it is to a user."""
         spread = Spread.of(values)

@@ -11,11 +11,7 @@ from typing import Final
 from measure import PLACES, Worker
 from shapes import WORK
 
-PACKAGES: Final = {
-    "@data-client/core": "0.10.0",
-    "@data-client/endpoint": "0.9.9",
-    "@data-client/normalizr": "0.18.1",
-}
+PACKAGES: Final = {"@data-client/core": "0.10.0", "@data-client/endpoint": "0.9.9", "@data-client/normalizr": "0.18.1"}
 
 
 class NodePeers:

@@ -465,9 +465,7 @@ def _variant(world: World) -> Variant:
 
 CHANGES: Final = Api(
     lambda world: package(_variant(world)),
-    lambda world: Server(
-        Manners(**{one.name: getattr(world, one.name) for one in fields(Manners)}),
-    ),
+    lambda world: Server(Manners(**{one.name: getattr(world, one.name) for one in fields(Manners)})),
     READS,
     change,
     Session.wrong,

@@ -27,11 +27,7 @@ STYLES: Final = {
         "{items: {collection: [Item]}, meta: {object: {next: string?}}}",
     ),
     "by_header": ("cursor", '{style: cursor, next: "header:X-Next"}', "{collection: [Item]}"),
-    "by_last": (
-        "after",
-        "{style: cursor, next: last.id, more: more}",
-        "{items: {collection: [Item]}, more: boolean}",
-    ),
+    "by_last": ("after", "{style: cursor, next: last.id, more: more}", "{items: {collection: [Item]}, more: boolean}"),
     "by_link": ("page", "{style: link}", "{collection: [Item]}"),
     "by_url": ("page", "{style: url, next: next}", "{items: {collection: [Item]}, next: string?}"),
 }
@@ -52,19 +48,12 @@ enums:
 entities:
   User:
     indexes: [name]
-    fields:
-      id: integer
-      name: NAME
-      items: {collection: [Item], nest: {owner: id}}
-  Team:
-    fields: {id: integer, name: string, motto: string?}
-  Note:
-    fields: {id: integer, item_id: integer, text: string}
+    fields: {id: integer, name: NAME, items: {collection: [Item], nest: {owner: id}}}
+  Team: {fields: {id: integer, name: string, motto: string?}}
+  Note: {fields: {id: integer, item_id: integer, text: string}}
   Doc: {fields: {id: string, slug: string, text: string}}
   Part: {fields: {id: integer, doc: string, text: string}}
-  Model:
-    pk: name
-    fields: {name: string, text: string, stage: string}
+  Model: {pk: name, fields: {name: string, text: string, stage: string}}
 
 resources:
   items:
@@ -126,10 +115,7 @@ PAGED
         schema: User
         update: "python:tests.freshness.hooks:newest"
         expires: [stats]
-      by_name:
-        path: /users/name/:name
-        schema: User
-        params: {name: {field: name}}
+      by_name: {path: /users/name/:name, schema: User, params: {name: {field: name}}}
 
   teams:
     path: /teams/:id
@@ -142,15 +128,12 @@ PAGED
 
   stats: {endpoints: {get: {path: /stats, method: GET, schema: {count: integer}}}}
 
-  notes:
-    path: /items/:item_id/notes/:id
-    schema: Note
+  notes: {path: /items/:item_id/notes/:id, schema: Note}
 
   docs:
     path: /docs/:doc
     schema: Doc
-    endpoints:
-      by_slug: {path: /docs/slug/:slug, schema: Doc, params: {slug: {field: slug}}}
+    endpoints: {by_slug: {path: /docs/slug/:slug, schema: Doc, params: {slug: {field: slug}}}}
   parts: {path: /docs/:doc/parts/:id, schema: Part}
   parts_by_slug: {path: /docs/slug/:slug/parts/:id, schema: Part}
 
@@ -162,11 +145,7 @@ PAGED
 
   models:
     endpoints:
-      get:
-        path: /models/get
-        method: GET
-        search_params: {name: {type: string, field: name}}
-        schema: Model
+      get: {path: /models/get, method: GET, search_params: {name: {type: string, field: name}}, schema: Model}
       search: {path: /models/search, schema: {models: [Model]}}
       create: {method: POST, path: /models/create, body: {name: string, text: string}, schema: Model}
       update: {method: PATCH, path: /models/update, body: {name: string, text: string}, schema: Model}

@@ -82,10 +82,7 @@ def test_iterate_raises_where_a_page_cannot_be_read() -> None:
             return Response(200, "<html>maintenance</html>", {"Content-Type": "text/html"})
         return {"items": [{"id": 1}, {"id": 2}], "total": 4}
 
-    with (
-        small(NUMBERED.replace(" OPTIONS", ""), answer) as session,
-        pytest.raises(restencil.UnexpectedContentError),
-    ):
+    with small(NUMBERED.replace(" OPTIONS", ""), answer) as session, pytest.raises(restencil.UnexpectedContentError):
         session.call("items.get_list.iterate")
 
 

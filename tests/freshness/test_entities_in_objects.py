@@ -69,11 +69,7 @@ class Shop:
             "extra": {"info": info, "by_name": {"b": info}},
             "paid_with": {"kind": "card", "owner": self.user(1)},
             "steps": [
-                {
-                    "name": "pack",
-                    "by": self.user(1),
-                    "steps": [{"name": "tape", "by": self.user(2), "steps": []}],
-                }
+                {"name": "pack", "by": self.user(1), "steps": [{"name": "tape", "by": self.user(2), "steps": []}]}
             ],
         }
 

@@ -115,11 +115,7 @@ def test_body_that_is_an_entity_sends_its_wire_form_alone() -> None:
 REFERENCES = """
 entities:
   User:
-    fields:
-      id: {type: integer, read_only: true}
-      name: string
-      seen: {type: integer, read_only: true}
-      chief: User?
+    fields: {id: {type: integer, read_only: true}, name: string, seen: {type: integer, read_only: true}, chief: User?}
   Post: {fields: {id: integer, author: User, readers: [User]}}
 resources:
   users: {path: /users/:id, schema: User}

@@ -13,26 +13,11 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE, eventually
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.storage.here import Article
 from tests.storage.servers import ValkeyServer, executable
 from tests.storages import PatientStore, sqlite_storage
 
-from restencil import Controller, Entity, ValkeyStorage, create_resource, field
-
-
-class Author(Entity):
-    """Of whom only the id is known."""
-
-    id: str = ""
-    name: str = ""
-
-
-class Article(Entity):
-    """What refers to an author."""
-
-    id: str = ""
-    title: str = ""
-    author: Any = field(default=None, schema=Author)
-
+from restencil import Controller, ValkeyStorage, create_resource
 
 articles: Any = create_resource(path="/articles/:id", schema=Article, data_expiry_length="10m")
 

@@ -287,9 +287,8 @@ class Outrun(MemoryStorage):
         return found
 
 
-def test_lease_that_was_lost_before_its_request_is_sent_is_taken_again() -> None:
+def test_lease_that_was_lost_before_its_request_is_sent_is_taken_again(house: House) -> None:
     """A process that was too slow to keep its lease looks again before it asks: another one may have been answered."""
-    house = House()
     other = house.process()
 
     def outrun() -> None:
@@ -302,7 +301,6 @@ def test_lease_that_was_lost_before_its_request_is_sent_is_taken_again() -> None
         assert process.read(house.items.get, id="1").count == 1
     assert storage.took >= 3
     assert house.counting.asked == ["/items/1"]
-    house.close()
 
 
 class Deaf(MemoryStorage):
@@ -318,9 +316,8 @@ class Deaf(MemoryStorage):
         return [False for _ in wanted]
 
 
-def test_leases_who_receives_of_nothing_looks_again_after_a_second(calls: Calls) -> None:
+def test_leases_who_receives_of_nothing_looks_again_after_a_second(house: House, calls: Calls) -> None:
     """An answer that was missed is found all the same, and not asked for again when there is no more patience."""
-    house = House()
     house.asking(calls)
     storage = Deaf(inline=False, lease_wait=1_000_000)
     storage._places = house.storage._places
@@ -331,19 +328,17 @@ def test_leases_who_receives_of_nothing_looks_again_after_a_second(calls: Calls)
         assert (calls.failed, [found.count for found in calls.found]) == ([], [1, 1])
         assert stats(process).requests_saved == 1
     assert house.counting.asked == ["/items/1"]
-    house.close()
 
 
 @pytest.mark.slow
-def test_lease_is_renewed_while_its_request_is_in_flight(calls: Calls) -> None:
+@pytest.mark.parametrize("house", [True], indirect=True)
+def test_lease_is_renewed_while_its_request_is_in_flight(house: House, calls: Calls) -> None:
     """A holder that lives is waited for, also for longer than a lease lasts."""
-    house = House()
     house.asking(calls)
     house.waiting(calls)
     assert not house.counting.came.acquire(timeout=4.5)
     house.answer(calls)
     assert (calls.failed, len(house.counting.asked)) == ([], 1)
-    house.close()
 
 
 def test_leases_waiting_ends_with_a_reset(house: House) -> None:

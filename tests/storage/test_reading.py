@@ -261,23 +261,19 @@ def test_holes_long_level_is_left_to_a_thread_in_a_loop(clock: FakeClock) -> Non
     here = Here(clock)
     here.other.answered(Articles.get_list, [{**FIRST, "id": str(n)} for n in range(900)])
 
+    def process() -> AsyncController:
+        store = PatientStore(clock=clock, storage=here.storage.another())
+        return AsyncController(store, client=here.server.async_client(), base_url="http://api.test")
+
     async def main() -> None:
-        async with AsyncController(
-            PatientStore(clock=clock, storage=here.storage.another()),
-            client=here.server.async_client(),
-            base_url="http://api.test",
-        ) as controller:
+        async with process() as controller:
             there = asyncio.Event()
             loop = asyncio.get_running_loop()
             controller.store.add_listener(lambda: loop.call_soon_threadsafe(there.set))
             assert controller.cached(Articles.get_list) is None
             await asyncio.wait_for(there.wait(), PATIENCE)
             assert len(one(controller.cached(Articles.get_list))) == 900
-        async with AsyncController(
-            PatientStore(clock=clock, storage=here.storage.another()),
-            client=here.server.async_client(),
-            base_url="http://api.test",
-        ) as controller:
+        async with process() as controller:
             assert len(await controller.read(Articles.get_list)) == 900
 
     asyncio.run(main())
@@ -328,9 +324,7 @@ ADD: RestEndpoint[..., Any] = RestEndpoint(
 )
 LISTED: RestEndpoint[..., Any] = RestEndpoint(path="/articles", schema=[Article])
 RELIST: RestEndpoint[..., Any] = RestEndpoint(
-    path="/relist",
-    method="POST",
-    update=lambda new, *args: {LISTED.key(): lambda pks: [*reversed(pks or ())]},
+    path="/relist", method="POST", update=lambda new, *args: {LISTED.key(): lambda pks: [*reversed(pks or ())]}
 )
 
 

@@ -567,10 +567,7 @@ def _a_small_disk(path: Path, size: str) -> Generator[Path]:
 
 def test_sqlite_disk_that_is_full(tmp_path: Path, clock: Time) -> None:
     """A commit is taken back and the storage is down; reads go on, and a reset makes room at once."""
-    with (
-        _a_small_disk(tmp_path / "disk", "1500k") as disk,
-        closing(sqlite_storage(disk / "cache")) as storage,
-    ):
+    with _a_small_disk(tmp_path / "disk", "1500k") as disk, closing(sqlite_storage(disk / "cache")) as storage:
         epoch = storage.open(PLACE, clock).epoch
         storage.commit(batch(epoch, row("first")))
 
@@ -845,20 +842,10 @@ def _is_whole(folder: Path) -> int:
     return changes.number
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("step", [31, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
 @pytest.mark.parametrize("work", ["first", "again", "reset"])
-def test_sqlite_process_killed_at_any_statement_leaves_whole_commits(tmp_path: Path, work: str) -> None:
+def test_sqlite_process_killed_at_any_statement_leaves_whole_commits(tmp_path: Path, work: str, step: int) -> None:
     """Before and after each statement, of a first file, of one that is there, and of one that a reset left empty."""
-    _crash_everywhere(tmp_path, work, 1)
-
-
-@pytest.mark.parametrize("work", ["first", "again", "reset"])
-def test_sqlite_process_killed_at_some_statements_leaves_whole_commits(tmp_path: Path, work: str) -> None:
-    """Some of them, while all are tried at night."""
-    _crash_everywhere(tmp_path, work, 31)
-
-
-def _crash_everywhere(tmp_path: Path, work: str, step: int) -> None:
     statement = 1
     while True:
         folder = tmp_path / f"{statement}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from itertools import count
 from typing import Any
 
@@ -48,17 +47,16 @@ class Origin:
 
 
 def opened(
-    headers: dict[str, str], *managers: Manager, delay: float = 0, **options: Any
-) -> tuple[FakeClock, Origin, Controller, Any]:
-    """A clock, a server that answers so, a controller, and an endpoint whose data lives by it."""
-    clock = FakeClock()
+    clock: FakeClock, headers: dict[str, str], *managers: Manager, delay: float = 0, **options: Any
+) -> tuple[Origin, Controller, Any]:
+    """A server that answers so, a controller, and an endpoint whose data lives by it."""
     origin = Origin(clock, headers, delay)
     http = httpx.Client(transport=httpx.MockTransport(origin))
     controller = Controller(clock.store(), client=http, managers=[*managers, NetworkManager(), SubscriptionManager()])
     rate: Any = RestEndpoint(
         **{"url_prefix": "http://mock", "path": "/rates/:id", "schema": Rate, "freshness": SERVER, **options}
     )
-    return clock, origin, controller, rate
+    return origin, controller, rate
 
 
 ONE: dict[str, Any] = {"id": "1"}
@@ -95,10 +93,10 @@ ROWS: list[tuple[dict[str, str], float | None]] = [
 
 @pytest.mark.parametrize(("headers", "seconds"), ROWS)
 def test_server_freshness_data_lives_as_long_as_the_response_says(
-    headers: dict[str, str], seconds: float | None
+    headers: dict[str, str], seconds: float | None, clock: FakeClock
 ) -> None:
     """Counted from the start of the request, whatever the time of the answer; where nothing is said, as configured."""
-    clock, _, controller, rate = opened(headers, delay=200)
+    _, controller, rate = opened(clock, headers, delay=200)
     begun = clock()
     controller.fetch(rate, ONE)
     expected = begun + 200 + 60_000 if seconds is None else begun + seconds * 1000
@@ -119,10 +117,10 @@ def test_server_freshness_data_lives_as_long_as_the_response_says(
     ],
 )
 def test_server_freshness_bounds_hold_for_all_that_is_said(
-    headers: dict[str, str], bounds: dict[str, Any], seconds: float
+    headers: dict[str, str], bounds: dict[str, Any], seconds: float, clock: FakeClock
 ) -> None:
     """Data lives for `at_least` and `at_most` so long, whatever the answer says or does not say."""
-    clock, _, controller, rate = opened(headers, freshness={"server": bounds})
+    _, controller, rate = opened(clock, headers, freshness={"server": bounds})
     controller.fetch(rate, ONE)
     assert controller.get_response(rate, ONE).expires_at == clock() + seconds * 1000
 
@@ -137,76 +135,73 @@ def test_server_freshness_bounds_hold_for_all_that_is_said(
         {"Pragma": "no-cache"},
     ],
 )
-def test_server_freshness_what_may_not_be_shown_is_waited_for(headers: dict[str, str], asynchronous: bool) -> None:
+def test_server_freshness_what_may_not_be_shown_is_waited_for(
+    headers: dict[str, str], asynchronous: bool, clock: FakeClock
+) -> None:
     """Stale at once, and the next read waits for a new answer."""
-    clock = FakeClock()
     origin = Origin(clock, headers)
     rate: Any = RestEndpoint(url_prefix="http://mock", path="/rates/:id", schema=Rate, freshness=SERVER)
     controller = answered_by(origin, clock.store(), asynchronous)
-    with closing(clock):
-        for expected in (1, 2, 3):
-            clock.advance(1)
-            assert clock.run(lambda: controller.read(rate, ONE)).value == expected
-        assert controller.get_response(rate, ONE).expiry_status is ExpiryStatus.InvalidIfStale
-        assert controller.cached(rate, ONE).value == 3
+    for expected in (1, 2, 3):
+        clock.advance(1)
+        assert clock.run(lambda: controller.read(rate, ONE)).value == expected
+    assert controller.get_response(rate, ONE).expiry_status is ExpiryStatus.InvalidIfStale
+    assert controller.cached(rate, ONE).value == 3
 
 
-def test_server_freshness_after_must_revalidate_a_read_waits_and_a_failure_is_raised() -> None:
+def test_server_freshness_after_must_revalidate_a_read_waits_and_a_failure_is_raised(clock: FakeClock) -> None:
     """Once stale it is never shown by a read, whatever the policy for errors says."""
-    clock, origin, controller, rate = opened(
+    origin, controller, rate = opened(
+        clock,
         {"Cache-Control": "max-age=10, must-revalidate, stale-while-revalidate=60, stale-if-error=60"},
         error_policy=lambda error: "soft",
     )
-    with closing(clock):
+    controller.read(rate, ONE)
+    clock.advance(10_001)
+    origin.fails = 503
+    with pytest.raises(Exception, match="503"):
         controller.read(rate, ONE)
-        clock.advance(10_001)
-        origin.fails = 503
-        with pytest.raises(Exception, match="503"):
-            controller.read(rate, ONE)
-        clock.advance(2_000)
-        origin.fails = httpx.ConnectError("refused")
-        with pytest.raises(Exception, match="refused"):
-            controller.read(rate, ONE)
-        clock.advance(2_000)
-        origin.fails = None
-        assert controller.read(rate, ONE).value == origin.asked
+    clock.advance(2_000)
+    origin.fails = httpx.ConnectError("refused")
+    with pytest.raises(Exception, match="refused"):
+        controller.read(rate, ONE)
+    clock.advance(2_000)
+    origin.fails = None
+    assert controller.read(rate, ONE).value == origin.asked
 
 
-def test_server_freshness_stale_while_revalidate_of_no_number_shows_nothing() -> None:
+def test_server_freshness_stale_while_revalidate_of_no_number_shows_nothing(clock: FakeClock) -> None:
     """What cannot be read allows nothing."""
-    clock, _, controller, rate = opened({"Cache-Control": "max-age=10, stale-while-revalidate=long"})
-    with closing(clock):
-        controller.read(rate, ONE)
-        clock.advance(10_001)
-        assert controller.read(rate, ONE).value == 2
+    _, controller, rate = opened(clock, {"Cache-Control": "max-age=10, stale-while-revalidate=long"})
+    controller.read(rate, ONE)
+    clock.advance(10_001)
+    assert controller.read(rate, ONE).value == 2
 
 
 @pytest.mark.parametrize("failure", [503, httpx.ConnectError("refused")])
-def test_server_freshness_stale_if_error_excuses_for_so_long(failure: Any) -> None:
+def test_server_freshness_stale_if_error_excuses_for_so_long(failure: Any, clock: FakeClock) -> None:
     """For n seconds a 5xx or no answer counts as soft, later as hard, whatever the policy for errors says."""
     for policy in (None, lambda error: "soft"):
-        clock, origin, controller, rate = opened(
-            {"Cache-Control": "max-age=10, stale-while-revalidate=0, stale-if-error=20"}, error_policy=policy
+        origin, controller, rate = opened(
+            clock, {"Cache-Control": "max-age=10, stale-while-revalidate=0, stale-if-error=20"}, error_policy=policy
         )
-        with closing(clock):
-            controller.read(rate, ONE)
-            origin.fails = failure
-            clock.advance(29_000)
-            assert controller.read(rate, ONE).value == 1
-            clock.advance(5_000)
-            with pytest.raises(Exception, match=r"503|refused"):
-                controller.read(rate, ONE)
-
-
-def test_server_freshness_stale_if_error_says_nothing_of_refusals() -> None:
-    """A 404 is what the policy says it is."""
-    clock, origin, controller, rate = opened({"Cache-Control": "max-age=10, no-cache, stale-if-error=60"})
-    with closing(clock):
         controller.read(rate, ONE)
-        origin.fails = 404
-        clock.advance(11_000)
-        with pytest.raises(Exception, match="404"):
+        origin.fails = failure
+        clock.advance(29_000)
+        assert controller.read(rate, ONE).value == 1
+        clock.advance(5_000)
+        with pytest.raises(Exception, match=r"503|refused"):
             controller.read(rate, ONE)
+
+
+def test_server_freshness_stale_if_error_says_nothing_of_refusals(clock: FakeClock) -> None:
+    """A 404 is what the policy says it is."""
+    origin, controller, rate = opened(clock, {"Cache-Control": "max-age=10, no-cache, stale-if-error=60"})
+    controller.read(rate, ONE)
+    origin.fails = 404
+    clock.advance(11_000)
+    with pytest.raises(Exception, match="404"):
+        controller.read(rate, ONE)
 
 
 def test_server_freshness_response_without_change_renews_what_the_server_said(clock: FakeClock) -> None:

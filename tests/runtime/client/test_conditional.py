@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 
 import httpx
@@ -163,15 +162,14 @@ def test_conditional_where_it_broke_meanwhile_all_is_requested_once_more(asynchr
         return answer
 
     controller = answered_by(serve, store, asynchronous)
-    with closing(clock):
-        clock.run(lambda: controller.fetch(Notes.get, {"id": "1"}))
-        clock.advance(10)
-        value = clock.run(lambda: controller.fetch_response(Notes.get, {"id": "1"}))
-        assert origin.answered == [200, 304, 200]
-        assert [bool(condition) for condition in origin.conditions] == [False, True, False]
-        assert (value.value.text, value.status, value.attempts) == ("changed meanwhile", 200, 1) or (
-            value.value.text == "note 1"
-        )
+    clock.run(lambda: controller.fetch(Notes.get, {"id": "1"}))
+    clock.advance(10)
+    value = clock.run(lambda: controller.fetch_response(Notes.get, {"id": "1"}))
+    assert origin.answered == [200, 304, 200]
+    assert [bool(condition) for condition in origin.conditions] == [False, True, False]
+    assert (value.value.text, value.status, value.attempts) == ("changed meanwhile", 200, 1) or (
+        value.value.text == "note 1"
+    )
 
 
 def test_conditional_304_of_before_a_reset_renews_nothing_that_came_after_it(origin: Origin) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -112,15 +111,14 @@ def wiki() -> Wiki:
 def test_change_sends_the_last_etag(asynchronous: bool, clock: FakeClock, wiki: Wiki) -> None:
     """From `get` to `partial_update`, from that to `update`, from that to `delete`."""
     controller = answered_by(wiki, clock.store(), asynchronous)
-    with closing(clock):
-        for endpoint, args in [
-            (Pages.get, (ONE,)),
-            (Pages.partial_update, (ONE, {"text": "new"})),
-            (Pages.update, (ONE, {"text": "newer"})),
-            (Pages.delete, (ONE,)),
-        ]:
-            clock.run(partial(controller.fetch, endpoint, *args))
-            clock.advance(1)
+    for endpoint, args in [
+        (Pages.get, (ONE,)),
+        (Pages.partial_update, (ONE, {"text": "new"})),
+        (Pages.update, (ONE, {"text": "newer"})),
+        (Pages.delete, (ONE,)),
+    ]:
+        clock.run(partial(controller.fetch, endpoint, *args))
+        clock.advance(1)
     assert wiki.sent == [("GET", None), ("PATCH", '"1.1"'), ("PUT", '"1.2"'), ("DELETE", '"1.3"')]
     assert wiki.answered == [200, 200, 200, 200]
 
@@ -149,24 +147,24 @@ def test_lost_updates_what_was_read_without_a_strong_etag_is_changed_without_a_c
     assert wiki.sent == [("GET", None), ("PATCH", None)]
 
 
-def test_lost_updates_where_it_is_required_what_was_never_seen_is_not_changed(asynchronous: bool, wiki: Wiki) -> None:
+def test_lost_updates_where_it_is_required_what_was_never_seen_is_not_changed(
+    asynchronous: bool, clock: FakeClock, wiki: Wiki
+) -> None:
     """Without a known ETag the call raises before anything is sent or shown; with one it goes."""
     pages = resource({"etag": "required"})
-    clock = FakeClock()
     controller = answered_by(wiki, clock.store(), asynchronous)
-    with closing(clock):
-        clock.run(lambda: controller.fetch(pages.get_list))
-        for call in (
-            lambda: controller.fetch(pages.partial_update, ONE, {"text": "new"}),
-            lambda: controller.fetch(pages.update, ONE, {"text": "new"}),
-            lambda: controller.fetch(pages.delete, ONE),
-        ):
-            with pytest.raises(ValueError, match=r"pages/1: no ETag of this entity is stored.*call get"):
-                clock.run(call)
-        assert shown_text(controller, pages) == "one"
-        assert len(wiki.sent) == 1
-        clock.run(lambda: controller.fetch(pages.get, ONE))
-        clock.run(lambda: controller.fetch(pages.partial_update, ONE, {"text": "new"}))
+    clock.run(lambda: controller.fetch(pages.get_list))
+    for call in (
+        lambda: controller.fetch(pages.partial_update, ONE, {"text": "new"}),
+        lambda: controller.fetch(pages.update, ONE, {"text": "new"}),
+        lambda: controller.fetch(pages.delete, ONE),
+    ):
+        with pytest.raises(ValueError, match=r"pages/1: no ETag of this entity is stored.*call get"):
+            clock.run(call)
+    assert shown_text(controller, pages) == "one"
+    assert len(wiki.sent) == 1
+    clock.run(lambda: controller.fetch(pages.get, ONE))
+    clock.run(lambda: controller.fetch(pages.partial_update, ONE, {"text": "new"}))
     assert wiki.sent[-1] == ("PATCH", '"1.1"')
 
 
@@ -384,8 +382,7 @@ def test_lost_updates_who_gives_up_waiting_leaves_the_others_their_turn(clock: F
         calls[1].cancel()
         return await asyncio.gather(*calls, return_exceptions=True)
 
-    with closing(clock):
-        values = clock.run(run)
+    values = clock.run(run)
     assert isinstance(values[1], asyncio.CancelledError | AbortError)
     assert wiki.sent[1:] == [("PATCH", '"1.1"'), ("PATCH", '"1.2"')] and wiki.pages["1"]["text"] == "c"
 
@@ -412,8 +409,7 @@ def test_lost_updates_change_within_a_change_does_not_wait_for_itself(asynchrono
 
     outer: Any = Nested(url_prefix="http://mock", path="/pages/:id", schema=Page, method="PATCH", concurrency="etag")
     controller = answered_by(wiki, clock.store(), asynchronous)
-    with closing(clock):
-        clock.run(lambda: controller.fetch(outer, ONE, {"text": "outer"}))
+    clock.run(lambda: controller.fetch(outer, ONE, {"text": "outer"}))
     assert wiki.pages["1"]["text"] == "outer" and len(wiki.sent) == 2
 
 

@@ -410,9 +410,7 @@ def test_network_idempotency_key_of_the_user_s_own_stays(name: str) -> None:
     assert [request.headers["idempotency-key"] for request in flaky.server.requests] == ["mine", "mine"]
 
 
-def test_network_what_was_answered_by_hand_while_a_retry_waited_is_neither_sent_nor_written(
-    asynchronous: bool,
-) -> None:
+def test_network_what_was_answered_by_hand_while_a_retry_waited_is_neither_sent_nor_written(asynchronous: bool) -> None:
     """The response by hand is the outcome, and its times stay."""
     flaky = Flaky(503)
     controller = flaky.controller(asynchronous, retries=steady(base_delay=1000))
