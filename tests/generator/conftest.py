@@ -27,3 +27,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     sys.path.append(str(folder))
     yield folder
     sys.path.remove(str(folder))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder from which packages are imported."""
+    folder = tmp_path_factory.mktemp("place")
+    sys.path.insert(0, str(folder))
+    yield folder
+    sys.path.remove(str(folder))

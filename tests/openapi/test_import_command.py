@@ -156,6 +156,10 @@ def test_import_command_operations_are_chosen(options: list[str], kept: list[str
         (["--package", "typing"], "a package 'typing' would hide the module of Python with this name"),
         (["--overlay", "nowhere.yaml"], "nowhere.yaml: cannot be read: No such file or directory"),
         (["--out", "-", "--format", "json"], "both print to stdout"),
+        *(
+            (["--check", *more], "--check writes nothing: it cannot be combined with")
+            for more in (["--diff"], ["--out", "-"], ["--ours", "*"], ["--theirs", "*"])
+        ),
     ],
 )
 def test_import_command_what_cannot_be_done_is_told(options: list[str], said: str) -> None:
@@ -282,6 +286,10 @@ def test_import_command_imports_come_from_the_configuration(monkeypatch: pytest.
     restencil("import")
     assert "/orders" in Path("../specs/shop.yaml").read_text()
     assert "/status" not in Path("../specs/shop.yaml").read_text()
+    again = [(one["file"], one["unchanged"]) for one in restencil("import", "--format", "json").document]
+    assert again == [("../specs/shop.yaml", True), ("../status.yaml", True)]
+    said = "--out and --package are for one import, and 2 are configured: add a name"
+    assert said in restencil("import", "--package", "shop", code=2).err
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import textwrap
-from collections.abc import Mapping
 from typing import Final
 
 from tests.generator.declared import declared
@@ -58,13 +57,6 @@ def lacks(module: str, text: str) -> None:
     __tracebackhide__ = True
     for line in module.splitlines():
         assert text not in line, f"the module has {text!r} in\n       {line.strip()}"
-
-
-def block(modules: Mapping[str, str], path: str, first: str) -> list[str]:
-    """The stripped lines of a module from one on, up to the next empty line."""
-    lines = [line.strip() for line in modules[path].splitlines()]
-    start = lines.index(first)
-    return lines[start : lines.index("", start)]
 
 
 def has_part(module: str, part: str) -> None:

@@ -20,7 +20,6 @@ from restencil_generator.codegen.render import Renderer
 words = st.sampled_from(
     ["a", "name", "schema.Collection", "a_rather_long_name", "an_even_longer_name_for_something_or_other"]
 )
-names = words.map(lambda word: word.replace(".", "_"))
 leaves = st.one_of(words, st.text(max_size=12).map(lambda text: string(text.encode("utf-8", "ignore").decode())))
 
 

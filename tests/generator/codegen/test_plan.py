@@ -10,10 +10,8 @@ import itertools
 import json
 import math
 import re
-import sys
 import textwrap
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +53,6 @@ def test_plan_every_endpoint_of_a_package_is_what_its_spec_declares(path: Path) 
             if declared.base is not None:
                 base = getattr(importlib.import_module(declared.base.module), declared.base.name)
                 assert isinstance(endpoint, base)
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder from which packages are imported."""
-    folder = tmp_path_factory.mktemp("random")
-    sys.path.insert(0, str(folder))
-    yield folder
-    sys.path.remove(str(folder))
 
 
 @settings(max_examples=examples(7, 5))

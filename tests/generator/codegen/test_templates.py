@@ -22,6 +22,8 @@ from restencil_generator.output.write import publish
 ROOT = Path(__file__).parents[3]
 TEMPLATES = ROOT / "templates" / "restencil_templates"
 FIRST = "{# restencil-context: 3 #}\n"
+NO_BLOCK = "block '{}' does not exist in builtin/resource.py.jinja"
+NO_PYTHON = "that is not valid Python: invalid syntax"
 
 SPEC = declared("""
 restencil: 1
@@ -44,6 +46,11 @@ def with_line(line: str) -> str:
         f'{FIRST}{{% extends "builtin/resource.py.jinja" %}}\n{{% block resource %}}\n{{{{ super() -}}}}\n{line}\n'
         "{% endblock %}\n"
     )
+
+
+def with_block(name: str) -> str:
+    """A template for resources that has this block."""
+    return f'{FIRST}{{% extends "builtin/resource.py.jinja" %}}\n{{% block {name} %}}{{% endblock %}}\n'
 
 
 def test_one_template_can_be_replaced(folder: Path) -> None:
@@ -91,23 +98,6 @@ def test_templates_generation_with_templates_is_a_fixed_point(folder: Path, tmp_
     assert compare(again, target) == []
 
 
-@pytest.mark.parametrize(
-    ("first", "said"),
-    [
-        ("", "has no context version. Make this the first line: {# restencil-context: 3 #}"),
-        (
-            "{# restencil-context: 99 #}",
-            "was written for version 99 of the context, and this restencil has version 3",
-        ),
-    ],
-)
-def test_templates_version_is_checked_before_anything_is_rendered(folder: Path, first: str, said: str) -> None:
-    """A template without a version, or with another one, is refused, with its file."""
-    (folder / "enums.py.jinja").write_text(first + "{{ broken")
-    with pytest.raises(Failure, match=re.escape(f"{folder / 'enums.py.jinja'}:1: {said}")):
-        build(SPEC, "blog.yaml", templates=folder)
-
-
 def test_templates_must_be_utf_8(folder: Path) -> None:
     """A template in another encoding is rejected with its file and the byte."""
     (folder / "enums.py.jinja").write_bytes(b"{# restencil-context: 3 #}\n# \xe9\n")
@@ -115,61 +105,54 @@ def test_templates_must_be_utf_8(folder: Path) -> None:
         build(SPEC, "blog.yaml", templates=folder)
 
 
-@pytest.mark.parametrize(
-    ("block", "error"),
-    [
-        (
-            "resource_dok",
-            "block 'resource_dok' does not exist in builtin/resource.py.jinja; did you mean 'resource_doc'?",
-        ),
-        ("x", "block 'x' does not exist in builtin/resource.py.jinja; its blocks are body, directives, doc,"),
-    ],
-)
-def test_templates_block_that_the_parent_does_not_have_is_reported(folder: Path, block: str, error: str) -> None:
-    """Jinja would ignore it; a block inside of an overridden one may have any name."""
-    path = folder / "resource.py.jinja"
-    path.write_text(with_line("{% block mine %}{% endblock %}"))
+def test_templates_block_inside_of_an_overridden_one_may_have_any_name(folder: Path) -> None:
+    """Its parent has none of this name."""
+    (folder / "resource.py.jinja").write_text(with_line("{% block mine %}{% endblock %}"))
     build(SPEC, "blog.yaml", templates=folder)
-    path.write_text(f'{FIRST}{{% extends "builtin/resource.py.jinja" %}}\n{{% block {block} %}}{{% endblock %}}\n')
-    with pytest.raises(Failure, match=re.escape(f"{path}:3: {error}")):
-        build(SPEC, "blog.yaml", templates=folder)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("name", "text", "said"),
     [
+        # Versions are checked before anything is rendered.
+        ("enums", "{{ broken", "enums.py.jinja:1: has no context version. Make this the first line: " + FIRST.strip()),
         (
-            "x = 1\n{{ module.zz }}\n",
+            "enums",
+            "{# restencil-context: 99 #}{{ broken",
+            "enums.py.jinja:1: was written for version 99 of the context, and this restencil has version 3",
+        ),
+        # Jinja would ignore a block that the parent does not have.
+        ("resource", with_block("dok"), f"resource.py.jinja:3: {NO_BLOCK.format('dok')}; did you mean 'doc'?"),
+        (
+            "resource",
+            with_block("x"),
+            f"resource.py.jinja:3: {NO_BLOCK.format('x')}; its blocks are body, directives, doc,",
+        ),
+        # What fails is told with its line.
+        (
+            "resource",
+            f"{FIRST}x = 1\n{{{{ module.zz }}}}\n",
             "resource.py.jinja:3: 'restencil_generator.codegen.context.Module object' has no attribute 'zz'",
         ),
-        ("x = 1\n\n{% if %}\n", "resource.py.jinja:4: Expected an expression"),
-        ("{{ module.path.zz() }}\n", "resource.py.jinja:2: "),
-        ("{{ 1 // 0 }}\n", "resource.py.jinja:2: ZeroDivisionError"),
-        ("{% include 'nowhere.jinja' %}\n", "nowhere.jinja"),
+        ("resource", f"{FIRST}x = 1\n\n{{% if %}}\n", "resource.py.jinja:4: Expected an expression"),
+        ("resource", f"{FIRST}{{{{ module.path.zz() }}}}\n", "resource.py.jinja:2: "),
+        ("resource", f"{FIRST}{{{{ 1 // 0 }}}}\n", "resource.py.jinja:2: ZeroDivisionError"),
+        ("resource", f"{FIRST}{{% include 'nowhere.jinja' %}}\n", "nowhere.jinja"),
+        ("resource", f"{FIRST}x = = 1\n", f"resource.py.jinja generates text for posts.py {NO_PYTHON}"),
+        # A folder without a template that has the name of a built-in one is a slip.
+        ("ressource", FIRST, "has no template with the name of a built-in one: base.py.jinja"),
     ],
 )
-def test_templates_error_in_a_template_shows_its_line(folder: Path, text: str, said: str) -> None:
-    """What fails in a template is told with file, line and the line itself."""
-    (folder / "resource.py.jinja").write_text(FIRST + text)
+def test_templates_that_cannot_be_used_are_reported(folder: Path, name: str, text: str, said: str) -> None:
+    """With their file, line and what to do; nothing is written."""
+    (folder / f"{name}.py.jinja").write_text(text)
     with pytest.raises(Failure) as failed:
         build(SPEC, "blog.yaml", templates=folder)
-    assert said in str(failed.value)
+    assert str(failed.value).startswith(str(folder)) and said in str(failed.value)
 
 
-def test_template_that_gives_no_python_is_reported(folder: Path) -> None:
-    """Nothing is written when a template gives no Python; the message names template, module and line."""
-    (folder / "resource.py.jinja").write_text(FIRST + "x = = 1\n")
-    with pytest.raises(
-        Failure, match=r"resource\.py\.jinja generates text for posts\.py that is not valid Python: invalid syntax"
-    ):
-        build(SPEC, "blog.yaml", templates=folder)
-
-
-def test_templates_folder_that_replaces_nothing_is_reported(folder: Path) -> None:
-    """A folder without a template that has the name of a built-in one is a slip."""
-    (folder / "ressource.py.jinja").write_text(FIRST)
-    with pytest.raises(Failure, match=r"has no template with the name of a built-in one: base\.py\.jinja"):
-        build(SPEC, "blog.yaml", templates=folder)
+def test_templates_that_are_no_folder_are_reported(folder: Path) -> None:
+    """The message says what to pass."""
     with pytest.raises(Failure, match=r"is not a folder; pass a folder of templates"):
         build(SPEC, "blog.yaml", templates=folder / "nowhere")
 

@@ -53,6 +53,12 @@ def test_command_revision_is_compared_with_the_working_tree() -> None:
     assert restencil("diff", HEAD, code=1).out == f"{BREAKING}{ADDITIVE}1 breaking, 1 additive; next version: major\n"
 
 
+def test_command_large_specs_are_read_at_the_same_time() -> None:
+    """In two processes; what is said is the same."""
+    Path("specs/shop.yaml").write_text(AFTER + "# large\n" * 20_000, "utf-8")
+    assert restencil("diff", HEAD, code=1).out == f"{BREAKING}{ADDITIVE}1 breaking, 1 additive; next version: major\n"
+
+
 def test_command_two_files_are_compared() -> None:
     """OLD and NEW are files; the places say which."""
     Path("old.yaml").write_text(BEFORE, "utf-8")
@@ -61,8 +67,9 @@ def test_command_two_files_are_compared() -> None:
 
 def test_command_folder_is_one_spec_at_a_revision_too() -> None:
     """Its files are merged, and the places name them; splitting a spec is no change."""
-    said = restencil("diff", "HEAD:specs", "specs", code=1).out
-    assert "HEAD:specs/shop.yaml:32:14: note: was decimal here\n" in said
+    for old in ("HEAD:specs", "HEAD:specs/"):
+        said = restencil("diff", old, "specs", code=1).out
+        assert "HEAD:specs/shop.yaml:32:14: note: was decimal here\n" in said
     head, entities = BEFORE.split("entities:\n")
     entities, resources = entities.split("resources:\n")
     Path("split/tables").mkdir(parents=True)
@@ -76,6 +83,16 @@ def test_command_folder_is_one_spec_at_a_revision_too() -> None:
     restencil("diff", "HEAD:split")
     os.chdir("split")
     restencil("diff", "HEAD:split")
+
+
+def test_command_folder_without_a_spec_at_a_revision() -> None:
+    """Exit code 2, as for a folder that has no specs now."""
+    Path("notes").mkdir()
+    Path("notes/todo.txt").touch()
+    git("add", "notes")
+    git("commit", "-q", "-m", "notes")
+    error = restencil("diff", "HEAD:notes", "specs", code=2).err
+    assert "HEAD:notes: error[no-spec-files]: the folder contains no *.yaml or *.yml file\n" in error
 
 
 def test_command_path_counts_from_the_top_or_from_here(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,11 +257,17 @@ def test_command_ignored_findings_are_counted(at: str) -> None:
     assert restencil("diff", HEAD, "--verbose").out == f"{said}1 additive; 1 ignored; next version: minor\n"
 
 
+def test_command_ignored_everywhere_without_at() -> None:
+    """An entry is for all nodes unless it says which."""
+    configure(IGNORE.replace('at = "entities.Item.*", ', ""))
+    assert restencil("diff", HEAD).out.endswith("1 additive; 1 ignored; next version: minor\n")
+
+
 def test_command_entry_that_fits_nothing_is_a_warning() -> None:
-    """It does not fail the run."""
-    configure(IGNORE.replace("Item", "Itm"))
+    """It does not fail the run; its place is that of the entry, also next to another of its rule."""
+    configure("# " + IGNORE + "\n" + IGNORE.replace("Item", "Itm"))
     warning = "warning[ignore-unused]: the entry of 'ignore' for field-type-changed at 'entities.Itm.*' matches nothing"
-    assert restencil("diff", HEAD, HEAD).out == f"pyproject.toml:2:19: {warning} (remove it)\nNo changes.\n"
+    assert restencil("diff", HEAD, HEAD).out == f"pyproject.toml:3:19: {warning} (remove it)\nNo changes.\n"
     problems = restencil("diff", HEAD, HEAD, "--format", "json").document["problems"]
     assert problems[0]["code"] == "ignore-unused"
 
@@ -275,6 +298,12 @@ def test_command_configuration_that_is_not_understood(text: str, said: str) -> N
     error = restencil("diff", HEAD, code=2).err
     assert error.startswith("restencil: pyproject.toml: ")
     assert said in error
+
+
+def test_command_configuration_that_is_no_table() -> None:
+    """Exit code 2 too."""
+    Path("pyproject.toml").write_text("[tool.restencil]\ndiff = 1\n", "utf-8")
+    assert restencil("diff", HEAD, code=2).err == "restencil: pyproject.toml: `tool.restencil.diff` must be a table\n"
 
 
 def test_command_configuration_has_no_say_in_the_others() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import decimal
 import pickle
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,8 +13,6 @@ import pytest
 import market
 import restencil
 from restencil_generator.spec.error_classes import BASE, CLASSES
-
-ROOT = Path(__file__).parents[3]
 
 
 def failing(client: market.Market, status: int) -> market.Market:

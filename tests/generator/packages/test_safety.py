@@ -6,9 +6,7 @@ import ast
 import importlib
 import itertools
 import re
-import sys
 import typing
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,15 +64,6 @@ def hostile_spec(package: str, text: str) -> Spec:
     words = {"PACKAGE": package, "TEXT": text, "WORD": text or "x", "REASON": text or True}
     filled = re.sub("PACKAGE|TEXT|WORD|REASON", lambda word: yaml_text(words[word[0]]), HOSTILE_SPEC)
     return load_text(filled, "made.yaml").declaration or reject()
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder from which packages are imported."""
-    folder = tmp_path_factory.mktemp("hostile")
-    sys.path.insert(0, str(folder))
-    yield folder
-    sys.path.remove(str(folder))
 
 
 @settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
