@@ -210,6 +210,12 @@ class Session:
         """Does one call, its responses at once; its value, or its error raised."""
         return self.begin(Step("do", 0, name, arguments, outcome, through)).task.result()
 
+    def call_and_sync(self, name: str, outcome: str = "whole", through: str = "", /, **arguments: Any) -> Any:
+        """Does one call, of which the other stores hear."""
+        value = self.call(name, outcome, through, **arguments)
+        self.sync()
+        return value
+
     def begin(self, step: Step, target: Callable[..., Any] | None = None) -> Operation:
         """Begins a call, of `target` if it is given: held, where it is a start; else its responses come at once."""
         number = step.number if step.act in ("start", "ask") else None

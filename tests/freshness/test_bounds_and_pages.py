@@ -346,8 +346,7 @@ def test_total_follows_its_list_in_a_storage(through: str) -> None:
         session.call("items.get_list")
         session.call("items.create", "whole", body={"kind": "a"})
         session.call("items.delete", "204", id=1)
-        session.call("items.delete", "204", id=2)
-        session.sync()
+        session.call_and_sync("items.delete", "204", id=2)
         if not through:
             session.shut("")
             session.open("")

@@ -101,8 +101,7 @@ def test_result_without_entities_is_stale_after_a_change_below_its_path(
     with small(CLUSTERS, answer, World(sqlite=True)) as session:
         for name in "ab":
             session.call("clusters.get", name=name)
-        session.call(f"nodes.{change}", cluster="a", **arguments)
-        session.sync()
+        session.call_and_sync(f"nodes.{change}", cluster="a", **arguments)
         since = len(session.asked(0))
         for name in "ab":
             session.call("clusters.get", "whole", through, name=name)
@@ -145,8 +144,7 @@ def test_result_with_other_entities_is_stale_after_a_change_of_its_resource(chan
     reads = reads_of("notes.get_list()", "notes.parts(id=1)", "notes.parts(id=2)")
     with small(SUMMARIES, answer, World(sqlite=True)) as session:
         call_all(session, reads)
-        session.call(f"notes.{change}", id=1, **({} if change == "delete" else {"body": {"title": "c"}}))
-        session.sync()
+        session.call_and_sync(f"notes.{change}", id=1, **({} if change == "delete" else {"body": {"title": "c"}}))
         since = len(session.asked(0))
         for read, given in reads:
             session.call(read, "whole", through, **given)
@@ -181,8 +179,7 @@ def test_value_beside_a_record_is_stale_after_each_change_of_its_resource(
 
     with small(ENVELOPES, answer, World(sqlite=True)) as session:
         session.call("notes.get", id=1)
-        session.call(f"notes.{change}", **arguments, body={})
-        session.sync()
+        session.call_and_sync(f"notes.{change}", **arguments, body={})
         assert session.call("notes.get", "whole", through, id=1)["readers"] == ["ann", "ben"]
         since = len(session.asked(0))
         session.call("notes.get", "whole", through, id=1)
@@ -615,8 +612,7 @@ def test_expires_makes_a_list_stale_that_a_parent_brought(through: str) -> None:
         session.call("users.get", "whole", through, id=1)
         assert len(session.call("items.get_list", "whole", through, owner=1)) == 1
         assert session.is_fresh("items.get_list", {"owner": 1}, through)
-        session.call("other.clear")
-        session.sync()
+        session.call_and_sync("other.clear")
         assert session.call("items.get_list", "whole", through, owner=1) == []
 
 

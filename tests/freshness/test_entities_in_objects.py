@@ -152,8 +152,7 @@ def test_stored_object_holds_the_primary_key_and_shows_the_entity_in_another_pro
     """The row of an order holds the key of the user; a process that reads it shows the user's own row."""
     with small(SPEC, Shop(), World(sqlite=True)) as session:
         session.call("orders.get", id=7)
-        session.call("users.partial_update", id=1, body={"name": "Eve"})
-        session.sync()
+        session.call_and_sync("users.partial_update", id=1, body={"name": "Eve"})
         other = session.call("orders.get", "whole", "other", id=7)
         assert [other.info.user.name, other.paid_with.owner.name, other.steps[0].by.name] == ["Eve"] * 3
         assert other.info.user is session.call("users.get", "whole", "other", id=1)

@@ -183,12 +183,10 @@ def test_pages_are_kept_in_a_storage() -> None:
     server, body = Flows(), {"name": "b"}
     with small(SPEC, server.answer, World(sqlite=True)) as session:
         session.call("flows.search", body=body)
-        session.call("flows.search.get_page", body={**body, "offset": 2})
-        session.sync()
+        session.call_and_sync("flows.search.get_page", body={**body, "offset": 2})
         server.bodies.clear()
         assert ids(session.call("flows.search", "whole", "other", body=body)) == [1, 3, 5]
         assert server.bodies == []
-        session.call("flows.create", body={"name": "b"})
-        session.sync()
+        session.call_and_sync("flows.create", body={"name": "b"})
         assert ids(session.call("flows.search", "whole", "other", body={**body, "limit": 9})) == [1, 3, 5, 6]
         assert ids(session.call("flows.search.iterate", "whole", "other", body=body)) == [1, 3, 5, 6]

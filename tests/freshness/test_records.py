@@ -733,10 +733,8 @@ def test_list_of_records_without_keys_is_stale_after_a_change_of_another_process
 ) -> None:
     """Whether or not the process that sends the change has loaded the list."""
     with small(WITHOUT_KEYS, Watches(echoes=echoes), World(sqlite=True)) as session:
-        session.call("watches.get_list", "whole", reader)
-        session.sync()
-        session.call("watches.partial_update", "whole", writer, id=1, body={"title": "New"})
-        session.sync()
+        session.call_and_sync("watches.get_list", "whole", reader)
+        session.call_and_sync("watches.partial_update", "whole", writer, id=1, body={"title": "New"})
         assert not session.is_fresh("watches.get_list", {}, reader)
         assert not session.is_fresh("watches.get_list", {}, writer)
 

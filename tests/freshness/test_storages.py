@@ -254,8 +254,7 @@ def test_case_over_a_server_that_once_failed_shows_no_difference(text: str) -> N
 def test_change_without_a_body_is_stale_for_a_store_that_opens_later(session: Session) -> None:
     """A record that was changed by a call with an empty response is requested again, once, after a restart."""
     session.call("items.get", id=1)
-    session.call("items.partial_update", "204", id=1, body={"title": "y"})
-    session.sync()
+    session.call_and_sync("items.partial_update", "204", id=1, body={"title": "y"})
     session.shut("")
     assert not session.is_fresh("items.get", {"id": 1})
     assert session.requests("items.get", id=1) == ["GET /items/1"]
@@ -265,8 +264,7 @@ def test_change_without_a_body_is_stale_for_a_store_that_opens_later(session: Se
 def test_change_that_brings_the_record_whole_costs_others_no_request(session: Session) -> None:
     """The record of the response, and the lists that followed it, stay fresh in a store that opens later."""
     session.call("items.get_list", kind="a")
-    session.call("items.partial_update", id=1, body={"kind": "a"})
-    session.sync()
+    session.call_and_sync("items.partial_update", id=1, body={"kind": "a"})
     session.shut("")
     assert session.requests("items.get", id=1) == []
     assert session.requests("items.get_list", kind="a") == []
@@ -274,8 +272,7 @@ def test_change_that_brings_the_record_whole_costs_others_no_request(session: Se
 
 def test_change_without_an_answer_is_committed_though_nothing_was_stored(session: Session) -> None:
     """A change that may have been made is an event for all stores, also where it is all that was to be committed."""
-    session.call("items.get", "whole", "other", id=1)
-    session.sync()
+    session.call_and_sync("items.get", "whole", "other", id=1)
     with pytest.raises(Exception, match="500"):
         session.call("items.partial_update", "500", id=1, body={"title": "y"})
     session.sync()
@@ -285,16 +282,14 @@ def test_change_without_an_answer_is_committed_though_nothing_was_stored(session
 def test_read_after_a_change_is_fresh_for_others(session: Session) -> None:
     """What was requested after a change is stored as known after it, although both wait for the same commit."""
     session.call("items.partial_update", "204", id=1, body={"title": "y"})
-    session.call("items.get", id=1)
-    session.sync()
+    session.call_and_sync("items.get", id=1)
     session.shut("")
     assert session.requests("items.get", id=1) == []
 
 
 def test_request_knows_what_was_heard_before_it_was_sent(session: Session) -> None:
     """An event that a store hears of while its request waits to be sent leaves the response fresh."""
-    session.call("items.get", "whole", "other", id=1)
-    session.sync()
+    session.call_and_sync("items.get", "whole", "other", id=1)
     session.call("items.get.expire", "", "other", id=1)
     session.call("items.partial_update", "204", id=1, body={"title": "y"})
     session.stores[""].flush()
@@ -307,8 +302,7 @@ def test_change_through_a_partition_is_stale_for_other_stores(session: Session) 
     for read, arguments in (("items.get", {"id": 1}), ("items.get_list", {})):
         session.call(read, "whole", "other", **arguments)
     session.sync()
-    session.call("items.partial_update", "whole", "view", id=1, body={"title": "new"})
-    session.sync()
+    session.call_and_sync("items.partial_update", "whole", "view", id=1, body={"title": "new"})
     session.open("new")
     for through in ("other", "new"):
         assert session.call("items.get", "whole", through, id=1).title == "new"
@@ -319,8 +313,7 @@ def test_change_that_overlaps_with_a_read_of_another_process_is_stale_for_both(s
     """The record is requested anew in either store, once, as nobody knows which of both the server carried out last."""
     change = Step("start", 1, "users.partial_update", {"id": 1, "body": {"name": "cy"}}, "whole", "")
     session.begin(change)
-    session.call("users.get", "whole", "other", id=1)
-    session.sync()
+    session.call_and_sync("users.get", "whole", "other", id=1)
     session.step_held(1, deliver=True)
     session.sync()
     assert not session.is_fresh("users.get", {"id": 1})
@@ -334,8 +327,7 @@ def test_change_that_overlaps_with_a_read_of_another_process_is_stale_for_both(s
 def test_read_that_overlaps_with_a_read_of_another_process_stays_fresh(session: Session) -> None:
     """Two stores that ask for one record at once make nothing stale."""
     session.begin(Step("start", 1, "users.by_name", {"name": "ada"}, "", ""))
-    session.call("users.get", "whole", "other", id=1)
-    session.sync()
+    session.call_and_sync("users.get", "whole", "other", id=1)
     session.step_held(1, deliver=True)
     session.sync()
     assert session.is_fresh("users.by_name", {"name": "ada"})
@@ -588,8 +580,7 @@ def test_change_whose_response_is_not_stored_reaches_other_processes(
         if knows:
             said("other")
             session.sync()
-        session.call(f"items.{change}", "whole", "other", **arguments)
-        session.sync()
+        session.call_and_sync(f"items.{change}", "whole", "other", **arguments)
         found = said("")
         session.open("new")
         assert found == said("new")
@@ -601,10 +592,8 @@ def test_change_whose_response_is_not_stored_costs_its_own_process_no_request(
 ) -> None:
     """The record of the response, and the list that followed it, stay fresh where the change was made."""
     with _items(*unstored) as session:
-        session.call("items.get_list", kind="a")
-        session.sync()
-        session.call("items.partial_update", id=1, body={"title": "new"})
-        session.sync()
+        session.call_and_sync("items.get_list", kind="a")
+        session.call_and_sync("items.partial_update", id=1, body={"title": "new"})
         assert session.requests("items.get", id=1) == []
         assert session.requests("items.get_list", kind="a") == []
 
@@ -612,11 +601,9 @@ def test_change_whose_response_is_not_stored_costs_its_own_process_no_request(
 def test_list_of_an_entity_without_persist_is_requested_by_each_process() -> None:
     """Other processes do not get it, so a change never shows in a list without the items that were not stored."""
     with _items(*UNSTORED["an entity without persist"]) as session:
-        session.call("items.get_list", "whole", "other")
-        session.sync()
+        session.call_and_sync("items.get_list", "whole", "other")
         assert session.bound("items.get_list").cached() is None
-        session.call("items.create", body={"title": "new", "kind": "a"})
-        session.sync()
+        session.call_and_sync("items.create", body={"title": "new", "kind": "a"})
         assert [item.id for item in session.call("items.get_list")] == [1, 2]
 
 
@@ -638,13 +625,11 @@ entities:
 resources: {authors: {path: /authors/:id, schema: Author}, notes: {path: /notes/:id, schema: Note}}
 """
     with small(spec, answer, SHARED) as session:
-        session.call("notes.get", id=1)
-        session.sync()
+        session.call_and_sync("notes.get", id=1)
         with pytest.raises(restencil.NetworkError):
             session.call("authors.partial_update", id=1, body={"name": "new"})
         session.sync()
-        session.call("notes.get_list", "whole", "other")
-        session.sync()
+        session.call_and_sync("notes.get_list", "whole", "other")
         (note,) = session.call("notes.get_list")
         assert note.author.name == "new"
 
@@ -673,10 +658,8 @@ resources:
     search_params: {kind: {type: string, optional: true, filter: equals}}
 """
     with small(spec, answer, SHARED) as session:
-        session.call("notes.get_list", kind="a")
-        session.sync()
-        session.call("notes.create", "whole", "other", body={"kind": "a"})
-        session.sync()
+        session.call_and_sync("notes.get_list", kind="a")
+        session.call_and_sync("notes.create", "whole", "other", body={"kind": "a"})
         session.open("new")
         session.call("authors.get", "whole", "new", id=1)
         assert [note.id for note in session.call("notes.get_list", "whole", "new", kind="a")] == [1, 2]
@@ -692,11 +675,9 @@ def test_field_without_persist_is_not_renewed_by_another_process(
 ) -> None:
     """The row of another process renews the other fields of a record, and neither makes it nor its lists fresh."""
     with _items(*FIELD) as session:
-        session.call(read[0], **read[1])
-        session.sync()
+        session.call_and_sync(read[0], **read[1])
         session.call("items.partial_update", "whole", "other", id=1, body={"title": "new"})
-        session.call(renews[0], "whole", "other", **renews[1])
-        session.sync()
+        session.call_and_sync(renews[0], "whole", "other", **renews[1])
         value = session.call(read[0], **read[1])
         assert (value if read[0] == "items.get" else value[0]).title == "new"
 
@@ -759,13 +740,10 @@ entities:
 resources: {{authors: {{path: /authors/:id, schema: Author}}, notes: {{path: /notes/:id, schema: Note}}}}
 """
     with small(spec, answer, World() if reopened == "dump" else SHARED) as session:
-        session.call("authors.get", id=1)
-        session.sync()
-        session.call("notes.get", id=1)
-        session.sync()
+        session.call_and_sync("authors.get", id=1)
+        session.call_and_sync("notes.get", id=1)
         session.again(from_dump=reopened == "dump")
-        session.call(read[0], **read[1])
-        session.sync()
+        session.call_and_sync(read[0], **read[1])
         assert session.requests(read[0], **read[1]) == []
         seen: list[Any] = []
         session.watch(read[0], read[1], seen)

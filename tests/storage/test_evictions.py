@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -69,11 +70,8 @@ class User:
 
     def run(self, turns: int) -> None:
         """Does something at random so often."""
-        try:
-            for _ in range(turns):
-                self._random.choice([self._read, self._read, self._list, self._change, self._look])()
-        except BaseException as error:
-            self.wrong.append(repr(error))
+        for _ in range(turns):
+            self._random.choice([self._read, self._read, self._list, self._change, self._look])()
 
     def _read(self) -> None:
         id = self._id()
@@ -113,13 +111,11 @@ class Users(House):
 
     def run(self, turns: int, meanwhile: Callable[[], object]) -> None:
         """All of them at once, and something that happens to the server meanwhile, again and again."""
-        threads = [threading.Thread(target=user.run, args=(turns,)) for user in self.users]
-        for thread in threads:
-            thread.start()
-        while any(thread.is_alive() for thread in threads):
-            meanwhile()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(len(self.users)) as threads:
+            runs = [threads.submit(user.run, turns) for user in self.users]
+            while not all(run.done() for run in runs):
+                meanwhile()
+        assert [run.exception() for run in runs] == [None] * len(runs)
         assert [wrong for user in self.users for wrong in user.wrong] == []
 
     def all_agree(self) -> None:

@@ -124,21 +124,6 @@ def test_items_by_name_change_of_what_get_never_gave_shows_nothing_before_its_re
     assert [(len(pending), shown) for pending, shown in cluster.seen] == [(1, {})]
 
 
-@pytest.mark.parametrize("first", [True, False])
-def test_items_by_name_etag_of_another_path_is_none_of_the_entity(first: bool) -> None:
-    """A full view of it, or a part that is put, has an ETag of its own; nor is a part changed on that of the whole."""
-    cluster = Cluster(Answer(json=WEB, headers={"ETag": '"part"'}))
-    with closing(controller(cluster)) as news:
-        pods = Pods(news)
-        if not first:
-            pods.get(name="web")
-        pods.full.fetch(name="web")
-        pods.scale(name="web", body={"to": 2})
-        pods.partial_update(name="web", body=BODY)
-    own = None if first else '"/pods/web"'
-    assert cluster.asked[-2:] == [("PUT", "/pods/web/scale", None), ("PATCH", "/pods/web", own)]
-
-
 FULL: Any = Named.extend("full", path="/pods/:name/full").extend(
     lambda base: {"scale": base.update.extend(path="/pods/:name/scale")}
 )
@@ -149,17 +134,20 @@ class Widened(Named):  # type: ignore[misc]  # Named is made at run time
     scale = Named.update.extend(path="/pods/:name/scale")
 
 
-@pytest.mark.parametrize("resource", [FULL, Widened], ids=["extend", "class"])
-def test_items_by_name_member_extended_to_another_path_has_an_etag_of_its_own(resource: Any) -> None:
-    """A part or another view is not the item, whichever member it extends; a change of the item is made on its own."""
+@pytest.mark.parametrize("resource", [Pods, FULL, Widened], ids=["declared", "extend", "class"])
+@pytest.mark.parametrize("first", [True, False])
+def test_items_by_name_etag_of_another_path_is_none_of_the_entity(resource: Any, first: bool) -> None:
+    """A full view, or a part that is put, has an ETag of its own; a change of the item is made on that of the item."""
     cluster = Cluster(Answer(json=WEB, headers={"ETag": '"part"'}))
     with closing(controller(cluster)) as news:
         pods = resource(news)
-        pods.get(name="web")
+        if not first:
+            pods.get(name="web")
         pods.full.fetch(name="web")
         pods.scale(name="web", body={"to": 2})
         pods.partial_update(name="web", body=BODY)
-    assert cluster.asked[-2:] == [("PUT", "/pods/web/scale", None), ("PATCH", "/pods/web", '"/pods/web"')]
+    own = None if first else '"/pods/web"'
+    assert cluster.asked[-2:] == [("PUT", "/pods/web/scale", None), ("PATCH", "/pods/web", own)]
 
 
 def test_items_by_name_endpoint_extended_to_another_path_outside_of_a_resource_has_an_etag_of_its_own() -> None:
