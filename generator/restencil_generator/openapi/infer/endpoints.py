@@ -24,7 +24,7 @@ from restencil_generator.spec.path_template import list_path
 METHODS: Final = {"get": "GET", "get_list": "GET", "push": "POST", **{name: each for each, name in MUTATIONS.items()}}
 
 HISTORIES: Final = frozenset(("versions", "revisions", "history", "attempts", "snapshots", "drafts"))
-"""Names of lists with earlier states of a record."""
+"""Names of paths with earlier states of a record."""
 
 _ERROR_STATUS: Final = re.compile(r"[45][0-9][0-9]|[45]XX|default")
 
@@ -226,11 +226,11 @@ class Endpoints:
                 endpoint.comments[("schema",)] = f"check: taken for the {entity.name} of {scope}"
             if times.difference(entity.home.parameters):
                 endpoint.comments.setdefault(("schema",), VERSION_CHECK)
-            if entity is not resource.entity or call.method != "GET" or route is None:
+            if entity is not resource.entity or resource.kind != "item" or route is None:
                 continue
-            is_nested = resource.kind == "item" and is_nested_in(call.route.segments, route.segments)
-            is_list = endpoint.many is not None or "members" in endpoint.values
-            if is_nested and (not is_list or HISTORIES & set(call.route.segments[-1].split("-"))):
+            is_history = not HISTORIES.isdisjoint(call.route.segments[-1].split("-"))
+            is_one_read = call.method == "GET" and endpoint.many is None and "members" not in endpoint.values
+            if (is_history or is_one_read) and is_nested_in(call.route.segments, route.segments):
                 endpoint.comments.setdefault(("schema",), VERSION_CHECK)
 
     def _in_envelope(self, part: Part) -> tuple[Part, tuple[str, ...]]:
