@@ -288,9 +288,8 @@ class _Finder:
             self.found.keys.items += 1
             if one.key is None and guess:
                 one = dataclasses.replace(one, key=from_path(place))
-        elif get is None and mutates and items is not None and many is not None:
-            key = self.keys.find(items, None, place, guess=True)
-            one = One((), many.items, items, key) if key is not None else None
+        elif get is None and mutates:
+            one = self._without_get(at, many, items, place)
         if one is None or one.key is None:
             return
         one = dataclasses.replace(one, key=self.selection.doubted(one.key, one.record, found, at))
@@ -300,6 +299,15 @@ class _Finder:
             counts.rules[one.key.rule] = counts.rules.get(one.key.rule, 0) + 1
             counts.guessed += CHECK in one.key.comment
         candidates.append(_Candidate(found, place, one, one.key, one.key, many))
+
+    def _without_get(self, at: Mapping[str, Call], many: Many | None, items: Record | None, place: Place) -> One | None:
+        """Return the record of an item without GET: that of its list, else in the response of a PATCH or PUT."""
+        if many is not None and items is not None:
+            key = self.keys.find(items, None, place, guess=True)
+            return One((), many.items, items, key) if key is not None else None
+        call = at.get("PATCH") or at.get("PUT")
+        response = None if call is None else call.response
+        return None if response is None else self.layout.one(response, None, place, guess=False)
 
     def _item(self, candidate: _Candidate) -> None:
         found, one, place = candidate.route, candidate.one, candidate.place
@@ -708,6 +716,9 @@ def _separate_relations(finder: _Finder) -> None:
         if "get" in resource.members and min(parents_of_deletes.get(resource.entity, [0])) >= resource.parents:
             continue
         _separate(resource, related)
+        if not resource.members:
+            finder.found.resources.remove(resource)
+            finder.used.difference_update(own.call for own in resource.own)
 
 
 def _separate(resource: Resource, names: Iterable[str]) -> None:
