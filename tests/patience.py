@@ -6,6 +6,8 @@ No test asserts that something is quick. What should happen is waited for with P
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -38,6 +40,12 @@ def elsewhere(work: Callable[[], Any]) -> Any:
     thread.join(PATIENCE)
     assert not thread.is_alive(), "another thread waits for ever"
     return found[0]
+
+
+def python(*arguments: str, check: bool = False, **options: Any) -> subprocess.CompletedProcess[str]:
+    """How a process of Python ends, and what it said."""
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=check, **options)
 
 
 async def eventually_async(test: Callable[[], bool]) -> None:

@@ -70,34 +70,16 @@ def table(rounds: int, quick: bool) -> Table:
 
 def _shape(made: Table, shape: str, title: str, ours: dict[str, Worker], theirs: Worker, rounds: int) -> None:
     fetched: dict[str, Any] = {"shape": shape}
-    rows: list[tuple[str, str, str, dict[str, Any], str, dict[str, Any]]] = [
-        (
-            f"fetch of {title}, into a fresh store",
-            "a first answer, from the call to typed objects",
-            "fresh",
-            fetched,
-            "fetch",
-            {**fetched, "share": 1},
-        ),
-        (
-            "fetched again, nothing changed",
-            "a poll that brings nothing new",
-            "again",
-            fetched,
-            "fetch",
-            {**fetched, "share": 0},
-        ),
-        (
-            "fetched again, 1 % of the records changed, and the list read",
-            "a poll that brings a little, and a draw",
-            "changed",
-            {**fetched, "share": 0.01},
-            "looked",
-            {**fetched, "share": 0.01},
-        ),
+    fetch = f"fetch of {title}, into a fresh store"
+    changed = "fetched again, 1 % of the records changed, and the list read"
+    rows: list[tuple[str, str, str, str, float]] = [
+        (fetch, "a first answer, from the call to typed objects", "fresh", "fetch", 1),
+        ("fetched again, nothing changed", "a poll that brings nothing new", "again", "fetch", 0),
+        (changed, "a poll that brings a little, and a draw", "changed", "looked", 0.01),
     ]
-    for work, means, job, mine, other, its in rows:
-        jobs = {name: worker.job(job, **mine) for name, worker in ours.items()}
+    for work, means, job, other, share in rows:
+        its = {**fetched, "share": share}
+        jobs = {name: worker.job(job, **(its if job == "changed" else fetched)) for name, worker in ours.items()}
         peer = theirs.job(other, **its)
         times = in_turns([*(one.run for one in jobs.values()), peer.run], rounds)
         for name, goal, spent in zip(jobs, GOALS[job], times, strict=False):

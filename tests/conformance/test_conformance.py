@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import pytest
 from tests.conformance.overridden import OVERRIDDEN
 from tests.conformance.run import Case, cases, problems, worlds_of
 from tests.conformance.worlds import StoreCase
-from tests.patience import PATIENCE
+from tests.patience import python
 
 from restencil.schema.containers import List
 from restencil.schema.protocol import definitions
@@ -80,13 +78,13 @@ def test_the_command_reports_failures_and_goes_on(tmp_path: Path) -> None:
     wrong = {**right, "id": "x/2", "title": "wrong", "expect": {"value": "/b"}}
     broken = {"id": "x/3", "kind": "store", "title": "broken", "steps": [{"op": "no such step"}]}
     (tmp_path / "cases.json").write_text(json.dumps({"suite": "x", "format": 1, "cases": [wrong, broken, right]}))
-    command = [sys.executable, str(FOLDER / "run.py"), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
+    command = str(FOLDER / "run.py"), str(tmp_path)
+    done = python(*command, cwd=tmp_path)
     lines = done.stdout.splitlines()
     assert done.returncode == 1
     assert lines[-1] == "1 passed, 2 failed"
     assert lines[0] == "x/2  wrong"
     assert "$.value: '/a', expected '/b'" in lines[1]
     assert any(line.startswith("x/3") for line in lines)
-    done = subprocess.run([*command, "-k", "x/1"], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = python(*command, "-k", "x/1")
     assert (done.returncode, done.stdout.splitlines()) == (0, ["1 passed, 0 failed"])

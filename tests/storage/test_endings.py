@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
-from tests.patience import PATIENCE, eventually
+from tests.patience import PATIENCE, eventually, python
 from tests.storage.connections import opened_connections
 from tests.storages import PatientStore, sqlite_storage
 
@@ -51,13 +49,7 @@ class Tag(Entity, key="EndingTag"):
 
 def run(folder: Path, body: str, *, fails: bool = False) -> str:
     """Runs a script of its own process over a folder; what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT + body, str(folder)],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    done = python("-c", SCRIPT + body, str(folder))
     assert fails or done.returncode == 0, done.stderr
     return done.stdout
 

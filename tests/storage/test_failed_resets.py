@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, python
 from tests.storage.proxy import Proxy
 from tests.storage.servers import ValkeyServer, needs_server
 from tests.storages import PatientStore, sqlite_storage, valkey_storage
@@ -116,8 +115,7 @@ def test_failed_resets_reset_in_read_only_folder_raises_and_is_noted() -> None:
     ways = ["inner", "both", "closed", "other", "descriptors"]
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o777)
-        program = [sys.executable, "-c", PROGRAM, folder, *ways]
-        done = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = python("-c", PROGRAM, folder, *ways)
         for path in Path(folder).rglob("*/"):
             path.chmod(0o700)
     assert done.returncode == 0, done.stderr

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.patience import PATIENCE
+from tests.patience import python
 
 from restencil import Controller, Entity, Resource, lazy_function, lazy_resource, schema
 from restencil.base.lazy_imports import LazyModule
@@ -46,22 +45,9 @@ HEAVY = (
 
 def loaded(code: str) -> set[str]:
     """The modules that are there after this code has run in an interpreter of its own, with the golden packages."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "error",
-            "-c",
-            f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)",
-        ],
-        cwd=GOLDEN,
-        env={**os.environ, "PYTHONPATH": str(GOLDEN)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-    )
-    return set(done.stdout.split())
+    code = f"import sys; before = set(sys.modules); {code}; print(*set(sys.modules) - before)"
+    environment = {**os.environ, "PYTHONPATH": str(GOLDEN)}
+    return set(python("-W", "error", "-c", code, cwd=GOLDEN, env=environment, check=True).stdout.split())
 
 
 def test_import_plugin_costs_tests_that_do_not_use_it_nothing() -> None:
@@ -122,7 +108,7 @@ def test_import_late_module_gives_what_the_module_has() -> None:
 def test_import_logger_is_quiet_where_no_one_asked_to_see() -> None:
     """Records of the library go nowhere by themselves."""
     code = "from restencil.base.logs import logger; logger.error('seen by no one'); logger.warning('nor this')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    done = python("-c", code, check=True)
     assert (done.stdout, done.stderr) == ("", "")
 
 

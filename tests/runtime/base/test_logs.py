@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.patience import PATIENCE, eventually
+from tests.patience import eventually, python
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import running
 
@@ -134,15 +132,7 @@ def run(value: str | None, before: str = "", code: str = CODE) -> tuple[str, str
     environment = {name: text for name, text in os.environ.items() if name != "RESTENCIL_LOG"}
     if value is not None:
         environment["RESTENCIL_LOG"] = value
-    done = subprocess.run(
-        [sys.executable, "-c", code.format(before=before)],
-        cwd=GOLDEN,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
-    )
+    done = python("-c", code.format(before=before), cwd=GOLDEN, env=environment, check=True)
     return done.stdout.strip(), done.stderr.strip()
 
 

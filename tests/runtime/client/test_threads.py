@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import random
-import subprocess
 import sys
 import textwrap
 import threading
@@ -18,7 +17,7 @@ from typing import Any
 import pytest
 from tests.effort import examples
 from tests.libraries import httpx
-from tests.patience import PATIENCE, eventually
+from tests.patience import PATIENCE, eventually, python
 
 from restencil import AbortError, AsyncController, Controller, Entity, ResetError, RestEndpoint, Store, create_resource
 
@@ -217,14 +216,8 @@ controller = Controller(client=httpx.Client(transport=httpx.MockTransport(answer
 
 def process(body: str) -> tuple[str, str]:
     """Runs a script to its end; what it printed, and what it complained of."""
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", SCRIPT + textwrap.dedent(body)],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = python("-W", "ignore::DeprecationWarning", "-c", SCRIPT + textwrap.dedent(body), env=environment)
     assert run.returncode == 0, run.stderr
     return run.stdout.strip(), run.stderr
 

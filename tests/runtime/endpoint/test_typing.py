@@ -6,13 +6,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from tests.patience import PATIENCE
+from tests.patience import python
 
 ROOT = Path(__file__).resolve().parents[3]
 TYPING = ROOT / "tests" / "typing"
@@ -23,15 +22,7 @@ Errors = dict[str, dict[int, list[str]]]
 
 
 def _run(command: Sequence[str], folder: Path, **variables: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", *command],
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    done = python("-m", *command, cwd=folder, env={**os.environ, **variables})
     assert done.returncode in (0, 1), done.stderr + done.stdout
     return done.stdout
 
@@ -58,11 +49,11 @@ def _mypy(folder: Path, where: Path, *more: str, **variables: str) -> Errors:
     return found
 
 
-def pyright(folder: Path, python: str = sys.executable) -> Errors:
+def pyright(folder: Path, interpreter: str = sys.executable) -> Errors:
     """What pyright's strict mode says of the files in a folder."""
     config = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": SOURCES, "include": ["."]}
     (folder / "pyrightconfig.json").write_text(json.dumps({**config, "reportUnusedExpression": "none"}))
-    output = _run(["pyright", "--outputjson", "--pythonpath", python], folder)
+    output = _run(["pyright", "--outputjson", "--pythonpath", interpreter], folder)
     found: Errors = {}
     for problem in json.loads(output)["generalDiagnostics"]:
         if problem["severity"] == "error":

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import gzip
 import subprocess
-import sys
 import zlib
 from collections.abc import Callable
 from functools import cache
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.libraries import httpx
+from tests.patience import python
 from tests.runtime.servers import Arrived, Reply, Server
 
 from restencil import NetworkError
@@ -68,13 +68,7 @@ def measured(reply: Reply, *, limit: int, world: str, form: str) -> tuple[str, i
 
     with Server(handler) as server:
         program = str(Path(__file__).parents[1] / "memory_of_a_body.py")
-        run = subprocess.run(
-            [sys.executable, program, server.url, str(limit), world, form],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        run = python(program, server.url, str(limit), world, form, stdin=subprocess.DEVNULL, check=True)
     came, _, memory = run.stdout.strip().rpartition(" ")
     return came, int(memory)
 

@@ -7,8 +7,6 @@ import contextlib
 import datetime
 import os
 import pickle
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -23,7 +21,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 from tests.libraries import LIBRARIES, VARIABLE, httpx, name_in_use
-from tests.patience import PATIENCE
+from tests.patience import python
 from tests.runtime.clients import Asked
 from tests.runtime.servers import Arrived, Reply, Server
 from tests.runtime.worlds import controller_of, running
@@ -137,14 +135,7 @@ if sys.argv[1] != "httpx,httpx2":
 def program(code: str, *arguments: str) -> list[str]:
     """The lines that a program of its own prints, in an environment that chooses nothing."""
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, *arguments],
-        env={**environment, "PYTHONPATH": str(RUNTIME)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    done = python("-W", "error", "-c", code, *arguments, env={**environment, "PYTHONPATH": str(RUNTIME)})
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

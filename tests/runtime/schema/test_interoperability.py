@@ -7,8 +7,6 @@ import datetime
 import io
 import json
 import pickle
-import subprocess
-import sys
 import warnings
 from collections.abc import Sequence
 from decimal import Decimal
@@ -20,6 +18,7 @@ from fastapi.testclient import TestClient
 from IPython.lib.pretty import pretty as _pretty
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from rich.console import Console
+from tests.patience import python
 
 from blog import Article as BlogArticle
 from blog import User as BlogUser
@@ -303,8 +302,7 @@ def test_interoperability_nothing_looks_like_a_pydantic_model_where_pydantic_is_
         "import restencil; A = type('A', (restencil.Entity,), {'__annotations__': {'id': int}, 'id': 0});"
         "print(hasattr(A(id=1), '__pydantic_serializer__'), hasattr(A, '__pydantic_serializer__'))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False False"
+    assert python("-c", code, check=True).stdout.strip() == "False False"
 
 
 def test_interoperability_value_of_another_kind_than_its_field_says_is_written_with_a_warning() -> None:
@@ -322,8 +320,7 @@ def test_interoperability_importing_the_library_imports_none_of_them() -> None:
         "H = type('H', (), {'generate_schema': lambda self, kind: {'type': 'any'}});"
         "A.__get_pydantic_core_schema__(A, H()); print(before, names & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set() {'pydantic_core'}"
+    assert python("-c", code, check=True).stdout.strip() == "set() {'pydantic_core'}"
 
 
 # -- FastAPI ---------------------------------------------------------------------------------------------------------

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import textwrap
 import threading
 from collections.abc import Iterator
@@ -12,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.patience import PATIENCE
+from tests.patience import python
 from tests.runtime.users import Users
 
 import restencil
@@ -288,8 +286,7 @@ def test_testing_plugin_s_fixtures_drive_controllers_of_both_kinds(tmp_path: Pat
             def test_they_share_a_store(restencil_controller, restencil_async_controller, restencil_store):
                 assert restencil_controller.store is restencil_async_controller.store is restencil_store
             """))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", str(tmp_path)]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=False)
+    run = python("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", str(tmp_path), cwd=tmp_path)
     assert run.returncode == 0 and "3 passed" in run.stdout, run.stdout + run.stderr
 
 
