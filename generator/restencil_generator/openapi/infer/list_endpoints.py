@@ -78,6 +78,8 @@ class Lists:
                 found[name] = with_key(found[name], "filter", "unknown")
             elif self._is_shown_otherwise(endpoint, listed, query):
                 found[name] = self.context.parameters.search_param(query, name, sends_default=True)
+                if endpoint.member:
+                    endpoint.comments["search_params", name] = "check: records inside others may be shown so too"
         if found:
             endpoint.values["search_params"] = found
         return names

@@ -312,9 +312,8 @@ class _Writer:
         for key in ("search_params", "collection", "pagination_field", "pagination"):
             if key in listing.values:
                 values[key] = listing.values.pop(key)
-        if ("pagination",) in listing.comments:
-            path: NodePath = ("resources", resource.name, "pagination")
-            self.context.tree.comments[path] = listing.comments.pop(("pagination",))
+                for at in [each for each in listing.comments if each[:1] == (key,)]:
+                    self.context.tree.comments["resources", resource.name, *at] = listing.comments.pop(at)
 
     def _written_members(self, resource: Resource, endpoints: list[Endpoint]) -> Value:
         """Return `members`, None if all that fit exist."""
