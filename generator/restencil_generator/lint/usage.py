@@ -32,6 +32,6 @@ def _unused_schemes(spec: d.Spec) -> Iterator[Finding]:
     uses = [spec.auth.use, *(operation.endpoint.auth or () for operation in operations(spec))]
     used = {name for use in uses for names in use for name in names}
     for scheme in spec.auth.schemes:
-        if scheme.name not in used and not spec.auth.short:
+        if scheme.name not in used:
             message = f"no request uses the scheme {quoted(scheme.name)}"
             yield Finding(message, scheme.place, "add it to 'use', or remove it")
