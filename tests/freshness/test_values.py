@@ -355,22 +355,6 @@ def test_record_that_was_created_is_stale_after_a_response_with_null_for_what_wa
         assert session.requests("files.get_list", kind="b") == ["GET /files?kind=b"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"about": {"text": "new"}},
-        {"about": {"parts": [{"text": "new"}]}},
-        {"page": {"id": 1, "title": "t", "text": "new"}},
-    ],
-)
-def test_record_is_stale_after_a_response_with_null_for_a_value_within_what_was_sent(body: Any) -> None:
-    """Objects, lists and nested records are compared too."""
-    with small(NOT_ECHOED, Files("text")) as session:
-        session.call("files.get", id=1)
-        session.call("files.partial_update", id=1, body=body)
-        assert session.requests("files.get", id=1) == ["GET /files/1"]
-
-
 def test_nested_record_is_stale_after_a_response_with_null_for_what_was_sent() -> None:
     """A response that does not confirm what was sent confirms no record in it."""
     with small(NOT_ECHOED, Files("name")) as session:
@@ -380,15 +364,24 @@ def test_nested_record_is_stale_after_a_response_with_null_for_what_was_sent() -
 
 
 @pytest.mark.parametrize(
-    ("hidden", "body"),
-    [("content", {"kind": "b"}), ("content", {"content": None}), ("page", {"page": None, "content": "x"})],
+    ("hidden", "body", "asked"),
+    [
+        ("text", {"about": {"text": "new"}}, ["GET /files/1"]),
+        ("text", {"about": {"parts": [{"text": "new"}]}}, ["GET /files/1"]),
+        ("text", {"page": {"id": 1, "title": "t", "text": "new"}}, ["GET /files/1"]),
+        ("content", {"kind": "b"}, []),
+        ("content", {"content": None}, []),
+        ("page", {"page": None, "content": "x"}, []),
+    ],
 )
-def test_record_is_fresh_after_a_response_with_null_for_nothing_that_was_sent(hidden: str, body: Any) -> None:
-    """A null that was sent, or that stands for what was not, is the value of the server."""
+def test_record_is_stale_after_a_response_with_null_within_what_was_sent_only(
+    hidden: str, body: Any, asked: list[str]
+) -> None:
+    """Objects, lists and nested records are compared too; a null that was sent, or for what was not, is a value."""
     with small(NOT_ECHOED, Files(hidden)) as session:
         session.call("files.get", id=1)
         session.call("files.partial_update", id=1, body=body)
-        assert session.requests("files.get", id=1) == []
+        assert session.requests("files.get", id=1) == asked
 
 
 @pytest.mark.parametrize(
@@ -491,21 +484,17 @@ def test_response_to_a_change_that_leaves_out_a_null_field_removes_its_value() -
         assert session.call("notes.get", id=1).text is None
 
 
-def test_response_to_a_change_that_leaves_out_what_was_sent_says_nothing_of_it() -> None:
-    """It is no null: the next read asks."""
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [({"title": "silent", "text": "new"}, "new"), ({"title": "short"}, "t1")],
+    ids=["what was sent", "a required field"],
+)
+def test_response_to_a_change_says_nothing_of_what_it_leaves_out(body: Any, text: str) -> None:
+    """It is no null, and a record without a required field is a part: views show what is known, the next read asks."""
     with small(NULLS, NotesWithNulls()) as session:
         session.call("notes.get", id=1)
-        session.call("notes.partial_update", id=1, body={"title": "silent", "text": "new"})
-        assert session.bound("notes.get").cached(id=1).text == "new"
-        assert session.requests("notes.get", id=1) == ["GET /notes/1"]
-
-
-def test_response_without_a_required_field_says_nothing_of_others() -> None:
-    """Such a record is a part; what is known of the others is stale, and shown by views."""
-    with small(NULLS, NotesWithNulls()) as session:
-        session.call("notes.get", id=1)
-        session.call("notes.partial_update", id=1, body={"title": "short"})
-        assert session.bound("notes.get").cached(id=1).text == "t1"
+        session.call("notes.partial_update", id=1, body=body)
+        assert session.bound("notes.get").cached(id=1).text == text
         assert session.requests("notes.get", id=1) == ["GET /notes/1"]
 
 

@@ -39,35 +39,21 @@ from restencil import MemoryStorage
 from restencil.cache.actions import Meta, SetResponse
 from restencil.storage import Batch, Outcome
 
+MANY = [pytest.param(range(at, at + 250), marks=pytest.mark.slow) for at in range(1_000, 6_000, 250)]
 
-@pytest.mark.parametrize("first", range(0, 200, 40))
-def test_model_all_show_one_history(first: int) -> None:
+
+@pytest.mark.parametrize("seeds", [*(range(at, at + 40) for at in range(0, 200, 40)), *MANY], ids=str)
+def test_model_all_show_one_history(seeds: range) -> None:
     """When all is quiet, each process shows what a store in memory shows that was given what was committed."""
-    assert [said for seed in range(first, first + 40) if (said := difference(seed))] == []
+    assert [said for seed in seeds if (said := difference(seed))] == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(1_000, 6_000, 250))
-def test_model_all_show_one_of_many_histories(first: int) -> None:
-    """The same of many more."""
-    assert [said for seed in range(first, first + 250) if (said := difference(seed))] == []
-
-
-@pytest.mark.parametrize("first", [0, pytest.param(1_000, marks=pytest.mark.slow)])
-def test_model_all_show_one_history_over_files(first: int) -> None:
-    """The same over files of SQLite."""
-    with files() as door:
-        seeds = range(first, first + (first or 10))
-        assert [said for seed in seeds if (said := difference(seed, door, is_inline=True))] == []
-
-
-@needs_server
-@pytest.mark.parametrize("first", [0, pytest.param(1_000, marks=pytest.mark.slow)])
-def test_model_all_show_one_history_over_a_server(first: int) -> None:
-    """The same over a server."""
-    with server() as door:
-        seeds = range(first, first + (first or 10))
-        assert [said for seed in seeds if (said := difference(seed, door, is_inline=False))] == []
+@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(1_000, 2_000), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("place", [files, pytest.param(server, marks=needs_server)])
+def test_model_all_show_one_history_over_files_or_a_server(place: Any, seeds: range) -> None:
+    """The same over files of SQLite, and over a server."""
+    with place() as door:
+        assert [said for seed in seeds if (said := difference(seed, door, is_inline=place is files))] == []
 
 
 def after(setting: Setting, *history: tuple[int, str, Any]) -> World:

@@ -232,26 +232,19 @@ EACH: Final = [
     *((name, world) for name in OPERATIONS for world in ("sync", "asyncio")),
     *((n, "sync") for n in AT_ONCE),
 ]
-WORLDS = pytest.mark.parametrize(("name", "world"), EACH)
 
 
-@WORLDS
-def test_interruption_leaves_nothing_behind(name: str, world: str) -> None:
-    """At some calls."""
-    _sweep({**OPERATIONS, **AT_ONCE}[name], world, STRIDE)
+@pytest.mark.parametrize("stride", [STRIDE, pytest.param(1, marks=pytest.mark.slow)], ids=["some calls", "each call"])
+@pytest.mark.parametrize(("name", "world"), EACH)
+def test_interruption_leaves_nothing_behind(name: str, world: str, stride: int) -> None:
+    """Neither at some calls, nor at each."""
+    _sweep({**OPERATIONS, **AT_ONCE}[name], world, stride)
 
 
 @pytest.mark.parametrize("name", ["fetch a list", "create", "push", "read what is not"])
 def test_interruption_of_letting_go_leaves_nothing_behind(name: str) -> None:
     """In a store that is full."""
     _sweep({**OPERATIONS, **AT_ONCE}[name], "sync", STRIDE, bounded=True)
-
-
-@pytest.mark.slow
-@WORLDS
-def test_interruption_at_each_call_leaves_nothing_behind(name: str, world: str) -> None:
-    """At each."""
-    _sweep({**OPERATIONS, **AT_ONCE}[name], world, 1)
 
 
 INTERRUPTIONS: Final = [KeyboardInterrupt, asyncio.CancelledError]
