@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.runtime.doubles import AnyEndpoint, Desk
+from tests.runtime.users import User
 
 from restencil import AbortError, Entity, NetworkError, ProcessingError, RestEndpoint, create_resource, schema
 from restencil.cache.compiling import PAYS
@@ -19,11 +20,6 @@ class Todo(Entity, indexes=("slug",)):
     name: str = ""
     slug: str = ""
     count: int = 0
-
-
-class User(Entity):
-    id: str = ""
-    name: str = ""
 
 
 Todos: Any = create_resource(path="/todos/:id", schema=Todo, optimistic=True)

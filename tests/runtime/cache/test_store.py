@@ -14,6 +14,7 @@ import pytest
 from tests.patience import PATIENCE
 from tests.runtime.clients import Asked, as_json
 from tests.runtime.doubles import AnyEndpoint, Desk, same_error
+from tests.runtime.users import User, Users
 
 import restencil
 from restencil import Controller, Entity, ExpiryStatus, ProcessingError, RestEndpoint, Store, create_resource, schema
@@ -24,11 +25,6 @@ from restencil.cache.policy import BROKEN as UNUSABLE
 from restencil.cache.store_state import monotonic_clock
 
 
-class User(Entity):
-    id: str = ""
-    name: str = ""
-
-
 class Article(Entity, schema={"author": User}):
     id: str = ""
     title: str = ""
@@ -36,7 +32,6 @@ class Article(Entity, schema={"author": User}):
 
 
 Articles: Any = create_resource(path="/articles/:id", schema=Article)
-Users: Any = create_resource(path="/users/:id", schema=User)
 bare: Any = RestEndpoint(path="/bare/:id?")
 
 ONE = {"id": "1"}

@@ -9,18 +9,14 @@ from typing import Any
 import pytest
 from tests.libraries import httpx
 from tests.runtime.clients import Asked, as_json
+from tests.runtime.users import User
 
 import restencil
-from restencil import AsyncController, Controller, Entity, HookScopeError, RestEndpoint, create_resource, hook_scope
+from restencil import AsyncController, Controller, HookScopeError, RestEndpoint, create_resource, hook_scope
 
 pytestmark = pytest.mark.network
 
 Call = Callable[..., Any]
-
-
-class User(Entity, key="User"):
-    id: str = ""
-    name: str = ""
 
 
 def _direct(asked: Asked, endpoint: Any, **params: Any) -> Any:

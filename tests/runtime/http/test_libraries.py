@@ -24,10 +24,11 @@ from tests.libraries import LIBRARIES, VARIABLE, httpx, name_in_use
 from tests.patience import python
 from tests.runtime.clients import Asked
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.users import User
 from tests.runtime.worlds import controller_of, running
 
 import restencil
-from restencil import AsyncController, Controller, Entity, NetworkError, RestEndpoint, create_resource
+from restencil import AsyncController, Controller, NetworkError, RestEndpoint, create_resource
 from restencil.http.library import library_of
 from restencil.http.transport import AsyncTransport, SyncTransport
 from restencil.testing import MockServer
@@ -35,11 +36,6 @@ from restencil.testing import MockServer
 MODULES: dict[str, ModuleType] = {"httpx": first_library, "httpx2": second_library}
 EITHER = pytest.mark.parametrize("name", LIBRARIES)
 RUNTIME = Path(restencil.__file__).parents[1]
-
-
-class User(Entity, key="User"):
-    id: str = ""
-    name: str = ""
 
 
 Users = create_resource(url_prefix="http://case.test", path="/users/:id", schema=User)

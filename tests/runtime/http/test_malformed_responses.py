@@ -10,6 +10,7 @@ import pytest
 from tests.libraries import httpx
 from tests.patience import PATIENCE
 from tests.runtime.servers import Arrived, Reply, Server
+from tests.runtime.users import User
 from tests.runtime.worlds import client_of, controller_of, running
 
 import restencil
@@ -203,11 +204,6 @@ def test_malformed_responses_what_odd_answers_raise_is_an_error_of_this_library(
 
 
 # -- faults
-
-
-class User(Entity, key="User"):
-    id: str = ""
-    name: str = ""
 
 
 HELD = RestEndpoint(path="/held", schema=User)

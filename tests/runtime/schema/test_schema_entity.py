@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 from tests.runtime.doubles import Desk
+from tests.runtime.users import User
 
 from restencil import Entity, ProcessingError, RestEndpoint
 from restencil.cache.policy import ExpiryStatus
-
-
-class User(Entity):
-    id: str = ""
-    name: str = ""
 
 
 class Article(Entity, schema={"author": User, "editor": User}, indexes=("slug",)):

@@ -9,14 +9,10 @@ from typing import Any
 
 import pytest
 from tests.runtime.doubles import Desk
+from tests.runtime.users import User, Users
 
-from restencil import Entity, RestEndpoint, create_resource, schema
+from restencil import Entity, RestEndpoint, schema
 from restencil.schema.record import to_wire
-
-
-class User(Entity):
-    id: str = ""
-    name: str = ""
 
 
 class Link(Entity):
@@ -41,8 +37,6 @@ MAPPING: dict[str, Any] = {"link": Link, "post": Post}
 UNION = schema.Union(MAPPING, "type")
 Loose: Any = schema.Union
 """For uses that type checkers reject."""
-
-Users: Any = create_resource(path="/users/:id", schema=User)
 
 
 @pytest.fixture
