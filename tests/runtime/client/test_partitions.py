@@ -6,6 +6,7 @@ import gc
 import importlib
 import logging
 import os
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 from weakref import WeakSet
@@ -178,24 +179,25 @@ def test_partitions_change_through_a_partition_that_read_nothing_is_hinted_at_on
 # -- reset and close --------------------------------------------------------------------------------------------------
 
 
+def known(views: Sequence[Any]) -> list[bool]:
+    """Which of them have the article."""
+    return [view.get(Article, id=1) is not None for view in views]
+
+
 def test_partitions_reset_of_the_client_resets_all_partitions(asynchronous: bool) -> None:
     """That of a view its own store; also those that the client keeps no more, if someone has them."""
     with Server(echoing) as server, opened(asynchronous, server.url) as (news, run):
         german, other = news.with_options(**GERMAN), news.with_options(token="other")
         views = (news, german, other)
-
-        def known() -> list[bool]:
-            return [view.get(Article, id=1) is not None for view in views]
-
         for view in views:
             run(view.articles.get(id=1))
         german.reset_entire_store()
-        eventually(lambda: known() == [True, False, True])  # who asked is told first
+        eventually(lambda: known(views) == [True, False, True])  # who asked is told first
         run(german.articles.get(id=1))
         for count in range(40):
             news.with_options(headers={"X-Tenant": str(count)})
         news.reset_entire_store()
-        assert known() == [False, False, False]
+        assert known(views) == [False, False, False]
 
 
 def test_partitions_logout_is_of_its_partition_or_of_all() -> None:
@@ -211,20 +213,16 @@ def test_partitions_logout_is_of_its_partition_or_of_all() -> None:
     with Server(answer) as server, Blog(token="own", url_prefix=server.url, managers=managers) as news:
         ann, bob = news.with_options(token="ann"), news.with_options(token="bob")
         views = (news, ann, bob)
-
-        def known() -> list[bool]:
-            return [view.get(Article, id=1) is not None for view in views]
-
         for view in views:
             view.articles.get(id=1)
         refused.add("ann")
         with pytest.raises(NetworkError):
             ann.articles.get.fetch(id=1)
-        eventually(lambda: known() == [True, False, True])  # who asked is told first
+        eventually(lambda: known(views) == [True, False, True])  # who asked is told first
         refused.add("own")
         with pytest.raises(NetworkError):
             news.articles.get.fetch(id=1)
-        eventually(lambda: known() == [False, False, False])
+        eventually(lambda: known(views) == [False, False, False])
 
 
 def test_partitions_closing_the_client_closes_all(asynchronous: bool) -> None:

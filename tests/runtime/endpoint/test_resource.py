@@ -140,11 +140,14 @@ def test_resource_class_form_and_create_resource_give_the_same_members(member: s
     assert found[0] == found[1]
 
 
+class Api(RestEndpoint):
+    """The class of the members of a resource."""
+
+    url_prefix = "/cls"
+
+
 def test_resource_options_of_the_endpoint_and_the_collection_class_reach_every_member() -> None:
     """`Endpoint` is the class of all members, `Collection` that of the list's schema."""
-
-    class Api(RestEndpoint):
-        url_prefix = "/cls"
 
     class Sorted(schema.Collection):
         def non_filter_argument_keys(self, name: str) -> bool:
@@ -264,9 +267,6 @@ def test_resource_lazy_schema_is_not_resolved_before_it_is_needed() -> None:
 def test_resource_class_line_gives_the_class_of_the_members() -> None:
     """`endpoint=` of the class line, or of a member."""
 
-    class Api(RestEndpoint):
-        url_prefix = "/cls"
-
     class Other(RestEndpoint):
         url_prefix = "/other"
 
@@ -326,9 +326,6 @@ def test_resource_class_line_of_a_subclass_applies_to_inherited_members() -> Non
 
 def test_resource_class_line_of_a_subclass_gives_inherited_members_their_class() -> None:
     """A base class without a path serves any resource, and the members of one have the class `endpoint`."""
-
-    class Api(RestEndpoint):
-        url_prefix = "/cls"
 
     class Readable(Resource[ControllerType]):
         @rest()
