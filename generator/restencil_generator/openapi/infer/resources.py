@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
@@ -262,7 +261,6 @@ class _Finder:
             self._contained(found, functools.partial(self._singleton, found))
         _separate_relations(self)
         _doubt_versions(self.found.resources, self.shapes)
-        _doubt_components(self.found.resources, self.shapes)
         self._rest()
         return self.found
 
@@ -759,19 +757,6 @@ def moments(call: Call, shapes: Shapes) -> Iterator[str]:
         )
         if each.place == "path" and is_time:
             yield each.name
-
-
-def _doubt_components(resources: Iterable[Resource], shapes: Shapes) -> None:
-    """Mark lists of different things with one component: the document may have only that of the last one."""
-    lists: dict[str, dict[str, list[Resource]]] = {}
-    for resource in resources:
-        call = resource.members.get("get_list")
-        schema = shapes.of(call.response) if call is not None and call.response is not None else None
-        if call is not None and schema is not None and schema.type == "array" and schema.name:
-            lists.setdefault(schema.name, {}).setdefault(call.route.literals[-1], []).append(resource)
-    for name, found in lists.items():
-        for resource in itertools.chain(*found.values()) if len(found) > 1 else ():
-            resource.member_checks["get_list"] = f"check: {name} is the response of several lists"
 
 
 def _fewest_parents(finder: _Finder) -> dict[Entity, int]:
