@@ -363,6 +363,11 @@ CASES: Final = {
         start 25: items.by_last.iterate()
         start 27: users.by_name(name='ada')
     """,
+    "a partition is first used after a deletion of a record that the server still lists": """
+        world soft=listed
+        items.delete(id=2) -> whole
+        view.items.every()
+    """,
     "an iteration by links meets a rename without an outcome": """
         run 3: items.by_link.iterate()
         next 3

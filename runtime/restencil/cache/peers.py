@@ -32,6 +32,15 @@ class PeerHost(Protocol):
         """The requests in flight."""
         ...
 
+    @property
+    def may_know_deletions(self) -> bool:
+        """Whether it, or another process with its storage, may know of deleted records."""
+        ...
+
+    def assume_deletions(self) -> None:
+        """Assume that records were deleted before: the record of a `get` is not taken from a list alone."""
+        ...
+
     def apply(self, action: Action, /) -> Any:
         """Apply an action."""
         ...
@@ -57,6 +66,8 @@ class Peers:
         made = store.member = PeerStore(self, store, credential, names, dispatch)
         with self._lock:
             self._members.add(made)
+        if any(other.store.may_know_deletions for other in made.of_same_credential()):
+            store.assume_deletions()
         return made
 
     def others(self, member: PeerStore) -> list[PeerStore]:

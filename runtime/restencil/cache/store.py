@@ -26,6 +26,7 @@ from .responses import expected_change
 from .retention import Retention
 from .snapshot import Snapshot
 from .stages.entity_tags import tag_of_mutation
+from .staleness import EVERY_RECORD, NEVER, StaleSet
 from .store_state import LockProbe, StoreState, monotonic_clock
 
 if TYPE_CHECKING:
@@ -118,6 +119,22 @@ class Store(Dumpable):
         made._origins.update(self._origins)
         made._store_state.secrets |= self._store_state.secrets
         return made
+
+    @property
+    def may_know_deletions(self) -> bool:
+        """Whether it, or another process with its storage, may know of deleted records."""
+        with self.lock:
+            return self._persistence is not None or self._store_state.base.marks.newest() > NEVER
+
+    def assume_deletions(self) -> None:
+        """Assume that records were deleted before: the record of a `get` is not taken from a list alone.
+
+        A server may still list a deleted record.
+        """
+        stale = StaleSet("another store of the client may have deleted it")
+        stale.arguments.add(EVERY_RECORD)
+        with self.lock:
+            self._store_state.base.marks.add(stale, self._store_state.next_number())
 
     def remember_origin(self, origin: str, *, is_base: bool, share: bool) -> None:
         """Record the origin of a client's API, or with `is_base` the base of a controller's relative URLs.
