@@ -74,7 +74,10 @@ def at_items(keys: str) -> str:
 
 def with_entities(entities: str, resources: str = "") -> str:
     """A spec with these entities and resources, written in braces."""
-    objects = "{A: {kind: {const: 1}}, B: {kind: {const: true}}}"
+    objects = (
+        "{A: {kind: {const: 1}}, B: {kind: {const: true}}, C: {c: string},"
+        " D: {c: string, d: {type: string, write_only: true}}}"
+    )
     return f"objects: {objects}\nentities: {{{entities}}}\nresources: {{{resources}}}\n"
 
 
@@ -206,6 +209,12 @@ def test_lint_has_nothing_to_say_where(code: str, text: str) -> None:
             id="a delete invalidates another key",
         ),
         pytest.param(
+            "example-misfit",
+            at_items("examples: {delete: {response: {title: 1}}}"),
+            "the example of 'delete' of resource 'items' does not fit: response.title",
+            id="a delete returns the record",
+        ),
+        pytest.param(
             "body-member-misfit",
             at_items(f"{OPTIMISTIC}{{state: integer}}}}}}"),
             "the body member 'state' of 'update' of resource 'items' has another type",
@@ -237,10 +246,10 @@ def test_lint_has_nothing_to_say_where(code: str, text: str) -> None:
             + with_entities(
                 "Item: {fields: {id: integer}}",
                 ", ".join(
-                    f"{name}: {{path: /{name}/:id, schema: Item, url_prefix: 'http://x.example'}}" for name in "cd"
+                    f"{name}: {{path: /{name}/:id, schema: Item, url_prefix: 'http://x.example'}}" for name in "xy"
                 ),
             ),
-            "the secret of resource 'c' is sent unencrypted: http://x.example",
+            "the secret of resource 'x' is sent unencrypted: http://x.example",
             id="two resources have one prefix",
         ),
         pytest.param(
@@ -266,6 +275,12 @@ def test_lint_has_nothing_to_say_where(code: str, text: str) -> None:
             with_entities("Item: {fields: {id: integer, a: {one_of: [[string], [integer], [boolean]]}}}"),
             "a list and a list of a union cannot be distinguished",
             id="three lists are one finding",
+        ),
+        pytest.param(
+            "union-order",
+            with_entities("Item: {fields: {id: integer, a: {one_of: [D, C]}}}"),
+            "'D' and 'C' of a union cannot be distinguished",
+            id="no response has what is only written",
         ),
     ],
 )
