@@ -159,6 +159,212 @@ def test_openapi_auth_servers_errors_and_arguments_of_the_client_have_their_plac
     assert "required" not in tenant, "an argument that an environment variable may give is required"
 
 
+ITEMS = {"type": "array", "items": {"$ref": "#/components/schemas/Item"}}
+PAGED = "schema: {collection: [Item]}, pagination_field"
+ITEM_AND_OBJECTS = """
+entities: {Item: {fields: {id: integer, title: string!}}}
+objects: {A: {a: string}, B: {b: string}}
+enums: {Region: [eu, us]}
+"""
+
+
+def answering(content: object, media: str = "application/json", **more: Any) -> dict[str, Any]:
+    """The only response of an operation."""
+    return {"200": {"description": "OK", "content": {media: {"schema": content}}, **more}}
+
+
+def failing(schema: object, description: str) -> dict[str, Any]:
+    """A response with an error."""
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def at_query(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", **more}
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "part", "expected"),
+    [
+        pytest.param("url_prefix: 'https://o.x'", "servers", [{"url": "https://o.x"}], id="a server of its own"),
+        pytest.param("url_prefix: ''", "servers", [{"url": "/"}], id="no server"),
+        pytest.param(
+            "headers: {Accept: x/y, X-A: b}",
+            "parameters",
+            [{"name": "X-A", "in": "header", "required": True, "schema": {"type": "string", "const": "b"}}],
+            id="a fixed header",
+        ),
+        pytest.param(
+            "method: POST, header_params: {key: {type: string, in_key: false, auto: uuid}}",
+            "parameters",
+            [{"name": "Key", "in": "header", "schema": {"type": "string"}}],
+            id="a header that the client makes",
+        ),
+        pytest.param(
+            "params: {day: {type: datetime, format: unix, deprecated: Old., description: When.}}, path: '/it/:day'",
+            "parameters",
+            [
+                {
+                    "name": "day", "in": "path", "required": True, "deprecated": True, "description": "When.",
+                    "schema": {"type": "integer", "format": "unix-time"},
+                }
+            ],
+            id="a format in the path",
+        ),
+        pytest.param(
+            "params: {ids: [integer]}, path: '/it/:ids'",
+            "parameters",
+            [
+                {
+                    "name": "ids", "in": "path", "required": True, "style": "simple", "explode": False,
+                    "schema": {"type": "array", "items": {"type": "integer"}},
+                }
+            ],
+            id="a list in the path",
+        ),
+        pytest.param(
+            "search_params: {a: {type: A, optional: true, style: json}, b: {type: A, optional: true, style: brackets},"
+            " c: {type: [string], style: brackets}}",
+            "parameters",
+            [
+                at_query("a", content={"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}),
+                at_query("b", schema={"$ref": "#/components/schemas/A"}, style="deepObject", explode=True),
+                at_query(
+                    "c[]",
+                    schema={"type": "array", "items": {"type": "string"}},
+                    required=True,
+                    style="form",
+                    explode=True,
+                ),
+            ],
+            id="styles of the query",
+        ),
+        pytest.param(
+            f"method: POST, side_effect: false, request: {{in_key: true}}, body: {{page: integer?, limit: integer?}},"
+            f" {PAGED}: page, pagination: {{style: page, in: body, size: {{param: limit, value: 5}}}}",
+            "parameters",
+            None,
+            id="pages in the body",
+        ),
+        pytest.param(
+            f"{PAGED}: page, pagination: {{style: link}}",
+            "responses",
+            answering(ITEMS, headers={"Link": {"schema": {"type": "string"}}}),
+            id="a style with a header",
+        ),
+        pytest.param(
+            f"{PAGED}: cursor, pagination: {{style: cursor, next: 'header:X-Next'}}",
+            "responses",
+            answering(ITEMS, headers={"X-Next": {"schema": {"type": "string"}}}),
+            id="the next page in a header",
+        ),
+        pytest.param(
+            "method: PATCH, body: {a: string}, request: {content_type: application/patch+json, optional: true}",
+            "requestBody",
+            {
+                "content": {
+                    "application/patch+json": {
+                        "schema": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+                    }
+                }
+            },
+            id="a body with a type of its own",
+        ),
+        pytest.param(
+            "method: POST, body: text",
+            "requestBody",
+            {"content": {"text/plain": {"schema": {"type": "string"}}}, "required": True},
+            id="a text as body",
+        ),
+        pytest.param(
+            "content: stream",
+            "responses",
+            answering({"type": "string", "format": "binary"}, "application/octet-stream"),
+            id="a stream",
+        ),
+        pytest.param("content: text", "responses", answering({"type": "string"}, "text/plain"), id="a text"),
+        pytest.param(
+            "schema: Item, response: {envelope: data.0}",
+            "responses",
+            answering(
+                {
+                    "type": "object",
+                    "properties": {"data": ITEMS},
+                    "required": ["data"],
+                }
+            ),
+            id="an envelope with a list",
+        ),
+        pytest.param(
+            "errors: {400: {one_of: [A, B]}, default: A, 5XX: A, 599: any}",
+            "responses",
+            {
+                "200": {"description": "OK"},
+                "400": failing({"oneOf": [{"$ref": f"#/components/schemas/{one}"} for one in "AB"]}, "Bad Request"),
+                "default": failing({"$ref": "#/components/schemas/A"}, "Any other error"),
+                "5XX": failing({"$ref": "#/components/schemas/A"}, "Server error"),
+                "599": failing({}, "Error"),
+            },
+            id="errors",
+        ),
+    ],
+)
+def test_openapi_operation_has_what_its_endpoint_says(endpoint: str, part: str, expected: object) -> None:
+    """Each part of an endpoint in the words of OpenAPI."""
+    path = "" if "path: " in endpoint else "path: /it, "
+    text = f"restencil: 1\npackage: shop\nurl_prefix: https://s.x\n{ITEM_AND_OBJECTS}"
+    made = document(f"{text}resources: {{things: {{endpoints: {{it: {{{path}{endpoint}}}}}}}}}\n")
+    (item,) = made["paths"].values()
+    (operation,) = item.values()
+    assert operation.get(part) == expected
+    assert made["servers"] == [{"url": "https://s.x"}]
+
+
+def test_openapi_bodies_of_updates_are_partial_where_the_spec_says_so() -> None:
+    """Of the fields of an entity, and of members that are written out."""
+    resource = "{path: '/items/:id', schema: Item, members: [update, partial_update]"
+    paths = document(
+        f"restencil: 1\npackage: shop\n{ITEM_AND_OBJECTS}resources:\n  items: {resource}}}\n  deprecated:\n"
+        f"    {resource.replace('/items', '/old')}, deprecated: Old., description: Was., body: {{a: string}}}}\n"
+    )["paths"]
+
+    def required(path: str, method: str) -> object:
+        schema = paths[path][method]["requestBody"]["content"]["application/json"]["schema"]
+        return schema.get("$ref") or schema.get("required")
+
+    bodies = [(path, method, required(path, method)) for path, item in paths.items() for method in item]
+    assert bodies == [
+        ("/items/{id}", "put", "#/components/schemas/ItemBody"),
+        ("/items/{id}", "patch", "#/components/schemas/ItemPartialBody"),
+        ("/old/{id}", "put", ["a"]),
+        ("/old/{id}", "patch", None),
+    ]
+    assert [paths[path]["put"].get("deprecated") for path in paths] == [None, True]
+
+
+def test_openapi_servers_and_schemes_have_descriptions() -> None:
+    """Variables have the values of their enum, and a default in any case; OpenAPI knows no grant to refresh."""
+    variables = "{r: {type: Region, description: Where.}, v: {type: string}}"
+    made = document(
+        f"restencil: 1\npackage: shop\n{ITEM_AND_OBJECTS}servers:\n"
+        f"  a: {{url: 'https://{{r}}.x/{{v}}', description: Here., variables: {variables}}}\n"
+        "auth:\n  schemes:\n    key: {header: X-Key, prefix: 'Token '}\n"
+        "    again: {oauth2: {token_url: https://a.x/t, grant: refresh_token}}\n  use: [key, again]\n"
+        "resources: {calls: {description: What is called., endpoints: {say: {path: /say}}}}\n"
+    )
+    assert made["servers"] == [
+        {
+            "url": "https://{r}.x/{v}",
+            "description": "Here.",
+            "variables": {"r": {"default": "eu", "enum": ["eu", "us"], "description": "Where."}, "v": {"default": "v"}},
+        }
+    ]
+    assert made["components"]["securitySchemes"] == {
+        "key": {"type": "apiKey", "in": "header", "name": "X-Key", "description": "after 'Token '"},
+        "again": {"type": "http", "scheme": "bearer"},
+    }
+    assert made["tags"] == [{"name": "calls", "description": "What is called."}]
+
+
 def test_openapi_no_secret_and_no_path_of_the_machine_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
