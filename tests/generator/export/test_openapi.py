@@ -204,7 +204,11 @@ def at_query(name: str, **more: Any) -> dict[str, Any]:
             "parameters",
             [
                 {
-                    "name": "day", "in": "path", "required": True, "deprecated": True, "description": "When.",
+                    "name": "day",
+                    "in": "path",
+                    "required": True,
+                    "deprecated": True,
+                    "description": "When.",
                     "schema": {"type": "integer", "format": "unix-time"},
                 }
             ],
@@ -215,7 +219,11 @@ def at_query(name: str, **more: Any) -> dict[str, Any]:
             "parameters",
             [
                 {
-                    "name": "ids", "in": "path", "required": True, "style": "simple", "explode": False,
+                    "name": "ids",
+                    "in": "path",
+                    "required": True,
+                    "style": "simple",
+                    "explode": False,
                     "schema": {"type": "array", "items": {"type": "integer"}},
                 }
             ],
@@ -317,6 +325,27 @@ def test_openapi_operation_has_what_its_endpoint_says(endpoint: str, part: str, 
     (operation,) = item.values()
     assert operation.get(part) == expected
     assert made["servers"] == [{"url": "https://s.x"}]
+
+
+def test_openapi_operations_that_have_no_place_are_left_out() -> None:
+    """Methods that OpenAPI does not know, and the shorter form of a path that another endpoint has."""
+    endpoints = "all: {path: '/it/:x?', description: All.}, it: {path: /it}, link: {path: /it, method: LINK}"
+    paths = document(f"restencil: 1\npackage: shop\nresources: {{things: {{endpoints: {{{endpoints}}}}}}}\n")["paths"]
+    named = [(path, method, item[method]["operationId"]) for path, item in paths.items() for method in item]
+    assert named == [("/it", "get", "things_all_without_x"), ("/it/{x}", "get", "things_all")]
+
+
+def test_openapi_endpoint_leaves_out_parameters_of_the_client() -> None:
+    """It refers to those that it does not leave out."""
+    endpoints = "all: {path: /all}, none: {path: /none, header_params: null}"
+    paths = document(
+        "restencil: 1\npackage: shop\nheader_params: {tenant: string}\nsearch_params: {v: string}\n"
+        f"resources: {{things: {{endpoints: {{{endpoints}}}}}}}\n"
+    )["paths"]
+    names = {
+        path: [one["$ref"].rpartition("/")[2] for one in item["get"]["parameters"]] for path, item in paths.items()
+    }
+    assert names == {"/all": ["tenant", "v"], "/none": ["v"]}
 
 
 def test_openapi_bodies_of_updates_are_partial_where_the_spec_says_so() -> None:
