@@ -368,6 +368,11 @@ CASES: Final = {
         items.delete(id=2) -> whole
         view.items.every()
     """,
+    "what is below a record was not found before it was created without a response": """
+        settings.get(item_id=4)
+        items.create(body={'team': 2}) -> 204
+        settings.get(item_id=4)
+    """,
     "an iteration by links meets a rename without an outcome": """
         run 3: items.by_link.iterate()
         next 3

@@ -339,6 +339,8 @@ class _Effects:
             sent = [*map(cell_of, entities_of_creation(self._request, self._writer))]
             self._stale.cells.update(sent)  # they may have existed, so that it replaced them
             self._mark_subtrees(sent)
+            if not sent and self._path is not None:
+                self._stale.values.add((ANY_RESOURCE, self._path))  # what was not found below the new record
             self._mark_other_paths()
         elif not self._named:
             self._all()

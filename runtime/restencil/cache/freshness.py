@@ -58,10 +58,15 @@ def own_freshness(base: Tables, request: Request, meta: ResultMeta) -> Freshness
 
 
 def _error_mark(base: Tables, request: Request) -> Mark:
-    """Return the mark of recorded errors of a request: of reads of its resource, and of the entities of its result."""
-    reach, resource = request.rules.reach, request.rules.resource
+    """Return the mark of recorded errors of a request.
+
+    It is that of reads of its resource, of the entities of its result, and of errors below a path above its own.
+    """
+    reach, resource, path = request.rules.reach, request.rules.resource, request.path
     tables = () if reach is None else reach.tables
-    return base.marks.of_values(lambda: ((name, None) for name in (resource, *tables)))
+    above = () if path is None else paths_above(path)
+    places: list[tuple[str | None, str | None]] = [(name, None) for name in (resource, *tables)]
+    return base.marks.of_values(lambda: (*places, *((ANY_RESOURCE, one) for one in above)))
 
 
 def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
