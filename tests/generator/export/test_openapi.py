@@ -327,6 +327,54 @@ def test_openapi_operation_has_what_its_endpoint_says(endpoint: str, part: str, 
     assert made["servers"] == [{"url": "https://s.x"}]
 
 
+PETS = """
+restencil: 1
+package: shop
+enums: {State: [open]}
+entities:
+  Cat: {fields: {id: integer, kind: {const: cat}}}
+  Dog: {fields: {id: integer, kind: {const: dog}, owner: {type: string, param: owner}}}
+  Item:
+    fields:
+      inline: {type: {enum: [a, b]}, optional: true}
+      state: {type: State, description: How it is.}
+      pet: {union: {cat: Cat, dog: Dog}, attribute: kind}
+      pin: {type: string, write_only: true}
+      mate: {type: Cat, send: pk}
+      id: {type: integer, default: 1}
+resources:
+  items: {path: "/items/:id", schema: Item}
+  dogs: {path: "/dogs/:owner/:id", schema: Dog}
+"""
+
+
+@pytest.mark.parametrize(("body", "sent"), [("", False), ("Body", True)], ids=["returned", "sent"])
+def test_openapi_fields_are_properties(body: str, sent: bool) -> None:
+    """Of records and of bodies, which have schemas of their own."""
+    schemas = document(PETS)["components"]["schemas"]
+    cat, dog = (f"#/components/schemas/{name}{body}" for name in ("Cat", "Dog"))
+    assert schemas[f"Item{body}"]["properties"] == {
+        "inline": {"type": ["string", "null"], "enum": ["a", "b", None]},
+        "state": {"$ref": "#/components/schemas/State", "description": "How it is."},
+        "pet": {
+            "oneOf": [{"$ref": cat}, {"$ref": dog}],
+            "discriminator": {"propertyName": "kind", "mapping": {"cat": cat, "dog": dog}},
+        },
+        **({"pin": {"type": "string", "writeOnly": True}} if sent else {}),
+        "mate": {"type": "integer"} if sent else {"$ref": "#/components/schemas/Cat"},
+        "id": {"type": "integer", "default": 1},
+    }
+    assert schemas["Dog"]["required"] == ["id", "kind"], "a parameter of the path is in no response"
+
+
+def test_openapi_3_0_has_no_const_and_nothing_beside_a_reference() -> None:
+    """Constants are enums of one value, and a reference with a description is wrapped."""
+    schemas = document(PETS, "3.0")["components"]["schemas"]
+    assert schemas["Cat"]["properties"]["kind"] == {"type": "string", "enum": ["cat"]}
+    state = {"allOf": [{"$ref": "#/components/schemas/State"}], "description": "How it is."}
+    assert schemas["Item"]["properties"]["state"] == state
+
+
 def test_openapi_operations_that_have_no_place_are_left_out() -> None:
     """Methods that OpenAPI does not know, and the shorter form of a path that another endpoint has."""
     endpoints = "all: {path: '/it/:x?', description: All.}, it: {path: /it}, link: {path: /it, method: LINK}"
