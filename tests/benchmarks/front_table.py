@@ -78,7 +78,7 @@ def _shape(made: Table, shape: str, title: str, ours: dict[str, Worker], theirs:
         (changed, "a poll that brings a little, and a draw", "changed", "looked", 0.01),
     ]
     for work, means, job, other, share in rows:
-        its = {**fetched, "share": share}
+        its: dict[str, Any] = {**fetched, "share": share}
         jobs = {name: worker.job(job, **(its if job == "changed" else fetched)) for name, worker in ours.items()}
         peer = theirs.job(other, **its)
         times = in_turns([*(one.run for one in jobs.values()), peer.run], rounds)
