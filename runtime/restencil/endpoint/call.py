@@ -140,24 +140,21 @@ def on_the_wire(endpoint: HttpOptions, init: RequestInit) -> RequestInit:
             "super().get_request_init(body) returns, with changes"
         )
     given: Any = init.get("headers")
-    headers: dict[str, Any] = dict(given or ())
+    headers: dict[Any, Any] = dict(given or ())
     body = init.get("body")
+    names: set[str] = set()
     for name, value in headers.items():
-        if not (_is_text(name) and _is_text(value)):
-            found = f"it is {described(value)}" if _is_text(name) else f"its name is {described(name)}"
+        if not (isinstance(name, str) and isinstance(value, str)):
+            found = f"it is {described(value)}" if isinstance(name, str) else f"its name is {described(name)}"
             raise TypeError(
                 f"the header {name!r:.80} of endpoint {endpoint.name!r} cannot be sent: {found}; expected a string"
             )
-    names = {name.lower() for name in headers}
+        names.add(name.lower())
     if (body is None or (type(body) is str and not body)) and "content-type" in names:
         headers = {name: value for name, value in headers.items() if type(value) is not ImpliedHeader}
     if endpoint.content in (None, "json") and "accept" not in names and endpoint.method not in BODILESS:
         headers["Accept"] = JSON_TYPE
     return {**init, "headers": headers, **endpoint.plan.sent}
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 # --- parse -----------------------------------------------------------------------------------------------------------
