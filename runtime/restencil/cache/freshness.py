@@ -58,15 +58,8 @@ def own_freshness(base: Tables, request: Request, meta: ResultMeta) -> Freshness
 
 
 def _error_mark(base: Tables, request: Request) -> Mark:
-    """Return the mark of recorded errors of a request.
-
-    It is that of reads of its resource, of the entities of its result, and of errors below a path above its own.
-    """
-    reach, resource, path = request.rules.reach, request.rules.resource, request.path
-    tables = () if reach is None else reach.tables
-    above = () if path is None else paths_above(path)
-    places: list[tuple[str | None, str | None]] = [(name, None) for name in (resource, *tables)]
-    return base.marks.of_values(lambda: (*places, *((ANY_RESOURCE, one) for one in above)))
+    """Return the mark of recorded errors of a request."""
+    return base.marks.of_values(lambda: _error_places(request))
 
 
 def unmarked(base: Tables, request: Request, meta: ResultMeta) -> bool:
@@ -179,6 +172,14 @@ def read_places(request: Request) -> Iterable[tuple[str, str]]:
     """Return the places of `StaleSet.reads` that a request belongs to."""
     siblings, path = request.rules.siblings, request.path
     return () if siblings is None or path is None else siblings.read_places(path)
+
+
+def _error_places(request: Request) -> Iterable[tuple[str | None, str | None]]:
+    """Return the places of `StaleSet.values` that a recorded error belongs to, also those of the paths above it."""
+    reach, path = request.rules.reach, request.path
+    names = (request.rules.resource, *(() if reach is None else reach.tables))
+    above = () if path is None else paths_above(path)
+    return *((name, None) for name in names), *((ANY_RESOURCE, one) for one in above)
 
 
 def value_places(request: Request) -> Iterable[tuple[str | None, str | None]]:
